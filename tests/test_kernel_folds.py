@@ -74,7 +74,6 @@ def test_gradients_of_weights_hold_no_outer_products() -> None:
     draw = np.random.default_rng(0)
     given = [draw.normal(size=s) for s in ((50, 40), (40,), (40, 40))]
     np.testing.assert_array_equal(f(*given), f.unoptimized(*given))
-    assert FOLDED in str(f.kernels[0])
     kernel = f._compiled.made._whole if hasattr(f._compiled, "made") else f._compiled._whole
     (plan,) = kernel.planner.plan._plans.values()
     assert plan.size < 50 * 40 * 40 * 8

@@ -12,7 +12,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.compilation.measuring import peak_bytes
 from scanopt.extraction import memory_budget as budgets
-from scanopt.extraction.cost import Work, byte_price, numpy_cost
+from scanopt.extraction.cost import Work, cost_of_holding, numpy_cost
 from scanopt.gradient import grad
 from scanopt.memory import as_bytes
 from scanopt.program.memory import memory_report
@@ -221,7 +221,7 @@ def test_a_cost_model_may_price_bytes() -> None:
     priced, free = (scanopt.function(inputs, outputs(), example=args, cost=c) for c in (ByBytes(), numpy_cost))
     assert len(priced.program.loops()) == 1
     assert len(free.program.loops()) == 0
-    assert byte_price(lambda work: 1.0) == 0.0
+    assert cost_of_holding(lambda work: 1.0, 100.0) == 0.0
     check(priced, args)
 
 

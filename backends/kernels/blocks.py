@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scanopt.backends.kernels.frames import checked
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -34,6 +33,7 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
 from scanopt.backends.kernels.stages import is_few
+from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
 
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]

@@ -15,7 +15,7 @@ from scanopt.backends.kernels.columns import Columns, with_columns, write_column
 from scanopt.backends.kernels.device_elements import element_with_part, for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
-from scanopt.backends.kernels.frames import COMPUTED, LoopFrame, checked
+from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import by_first_names, histories_of
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -76,9 +76,11 @@ from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
 from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
+from scanopt.backends.kernels.rows_ahead import read_in_order
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
+from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
 __all__ = ["emit", "written"]
@@ -102,6 +104,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     if not w.device:
         folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)
     found = folded if w.device else with_rows(folded, wanted)
+    w.in_order |= read_in_order(found, wanted, w)
     w.looked_up |= looked_up(found, wanted) if not w.device else set()
     for stage in found if w.prefixes else with_parts_set(found, w.lengths.axes, wanted, w.in_place):
         written(stage, w)
@@ -266,10 +269,6 @@ def _outside(stage: Fused) -> list[str]:
 # NumPy's inner loops
 
 
-def _item(dtype: str) -> Lit:
-    return Lit(np.dtype(dtype).itemsize)
-
-
 def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
     cell = w.cell(dtype)
     w.code.append(Store(cell, ZERO, value if old == dtype else Cast(value, dtype)))
@@ -287,13 +286,13 @@ def _call(node: Call, w: Lowering) -> None:
         value = w.value(a)
         if isinstance(value, Scalar) or product(value.axes) == ONE:
             pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
-            strides.append(ZERO if axes else _item(dtype))
+            strides.append(ZERO if axes else Lit(np.dtype(dtype).itemsize))
         else:
             pointers.append(w.whole(value, axes, dtype))
-            strides.append(_item(dtype))
+            strides.append(Lit(np.dtype(dtype).itemsize))
     out = w.place(node.out) if axes else w.cell(node.dtype)
     slot = w.slot(node.ufunc, (*node.takes, node.dtype))
-    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, _item(node.dtype))))
+    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, Lit(np.dtype(node.dtype).itemsize))))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 

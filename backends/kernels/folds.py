@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from scanopt.backends.kernels.columns import Columns
-from scanopt.backends.kernels.frames import checked
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -33,6 +32,7 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, Setting
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
+from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
 __all__ = ["Folded", "with_folds", "write_fold"]

@@ -16,7 +16,6 @@ from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
     ZERO,
-    Cast,
     Do,
     Expr,
     Fail,
@@ -33,7 +32,6 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.joined_rows import rows_read
 from scanopt.backends.kernels.last_set import remember_last_set
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
@@ -65,11 +63,12 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.overwritten import overwritten
 from scanopt.backends.kernels.recipe import Given, Number
+from scanopt.backends.kernels.rows_ahead import read_ahead
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import CarriedState, Keep
 
-__all__ = ["REGISTERS", "LoopFrame", "checked"]
+__all__ = ["REGISTERS", "LoopFrame"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
@@ -214,6 +213,9 @@ class LoopFrame:
         if self.outermost:
             start, strides = w.give(Given("source", dtype, source)), packed(w.given_axes(out))
             stride: Expr = w.number(Number("stride", (source, 0)))
+        elif source in w.ahead:
+            step.append(read_ahead(w.ahead[source], out, self.t, w))
+            return
         else:
             value = w.value(source)
             if isinstance(value, Scalar):
@@ -378,22 +380,3 @@ class LoopFrame:
 
     def _unless(self, test: Expr, status: int = -1) -> None:
         self.w.code.append(If(test, (Fail(status),)))
-
-
-def checked(w: Lowering, nested: Nested) -> Expr:
-    """The number of steps of a loop inside another one, after a check that all lengths are what was planned for."""
-    loop = nested.loop
-    name = w.fresh("k")
-    w.code.append(Let(name, Cast(number_of(w.value(loop.steps)), INDEX), INDEX))
-    steps = Var(name)
-    wrong: list[Expr] = [Do("less", (steps, Lit(1)), "bool", INDEX)]
-    wrong += [Do("less", (w.axes(r.source)[0], steps), "bool", INDEX) for r in loop.reads]
-    wrong += [Do("less", (n, steps), "bool", INDEX) for n in rows_read(nested.nodes, w)]
-    wrong += [Do("not_equal", (w.axes(s.init)[0], Lit(s.depth)), "bool", INDEX) for s in loop.states]
-    for k in loop.keeps:
-        rows = w.axes(k.out)[0]
-        least = Do("less", (steps, rows), "bool", INDEX)
-        if loop.until is None or k.rows is not None:
-            wrong.append(Do("not_equal", (rows, steps), "bool", INDEX) if k.rows is None else least)
-    w.code += [If(x, (Fail(),)) for x in wrong]
-    return steps

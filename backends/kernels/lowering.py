@@ -34,7 +34,7 @@ from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, 
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import Life, lives_of
 from scanopt.backends.kernels.sizes import Lengths
-from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, index, nest, packed
+from scanopt.backends.kernels.values import Ahead, Array, Axes, Scalar, Value, element_of, index, nest, packed
 
 __all__ = ["Lowering", "number_of", "operation"]
 
@@ -49,6 +49,7 @@ class Lowering:
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
+    in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
     laid: copies that lie packed, by the statements that they stand in and name.
     read_forwards: names that are not only read from the last row on.
     prefixes: by axes how many first elements are needed, where not all are.
@@ -93,6 +94,8 @@ class Lowering:
         self.looked_up: set[str] = set()
         self.out_of_range = ""
         self.repeated: set[str] = set()
+        self.in_order: set[str] = set()
+        self.ahead: dict[str, Ahead] = {}
         self.prefixes: dict[Axes, Expr] = {}
         self.lengths_set: set[str] = set()
         self.never_empty = {self.lengths.axes[name][i] for name, i in never_empty(body) if name in lengths.axes}

@@ -17,6 +17,7 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
+from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 from scanopt.backends.kernels.turned import as_it_lies
 
@@ -92,9 +93,9 @@ class Plan:
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
         self._known = recipe.lengths.known(self.shapes)
         products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
-        self._turned = frozenset(n for n, x in products.items() if n.kind == "turned" and as_it_lies(x))
+        self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
         self.open = {n: x for n, x in products.items() if n.kind == "tiled"}
-        self._lay_out(self._turned)
+        self._lay_out(self._tried)
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
@@ -177,7 +178,9 @@ class Plan:
         build = library()
         if build.function or build.poll():
             self.variant.with_tiles()
-            self._lay_out(self._turned | {n for n, product in self.open.items() if better(product)})
+            gone = {i for n in self._tried if n.kind == "ahead" and n.tiling for i in n.tiling.copies}
+            left = {n: x for n, x in self.open.items() if n.tiling and n.tiling.panels not in gone}
+            self._lay_out(self._tried | {n for n, product in left.items() if better(product)})
             self.open = {}
         elif build.trouble:
             self.open = {}
@@ -253,6 +256,11 @@ class Plan:
         except SystemError:  # a function of SciPy's raised an error, where scipy.special.errstate says so
             return -1
         return taken
+
+
+def _is_found_well(number: Number, product: TiledProduct) -> bool:
+    """Whether a trial finds that a product may be made in the way that a number tells of."""
+    return as_it_lies(product) if number.kind == "turned" else number.kind == "ahead" and rows_alike(product)
 
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:

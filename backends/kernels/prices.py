@@ -23,12 +23,19 @@ __all__ = ["KERNELS", "KernelCosts"]
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
+CACHED = 65_536
+"""So many bytes of one value stay in a cache beside the others."""
+
 
 @dataclass(frozen=True)
 class KernelCosts(CostTable):
-    """Nanoseconds as kernels, of what has no form as array steps and `broken` more."""
+    """Nanoseconds as kernels, of what has no form as array steps and `broken` more.
+
+    far: of each byte of a value beyond `CACHED`: what does not stay in the cache is written to memory and read again.
+    """
 
     broken: float = 5000.0
+    far: float = 0.1
 
     def __call__(self, work: Work) -> float:
         """Nanoseconds of one evaluation."""
@@ -49,7 +56,17 @@ class KernelCosts(CostTable):
         call = self.call[kind] if form == "plain" else max(self.call[kind], self.call[form])
         if not work.out.ndim and not any(x.ndim for x in work.args):
             return self.element[kind] + (self.call[form] if form != "plain" else 0.0)
-        return call + self.element[kind] * elements(work, kind) + self.kind["step"] * _steps(work)
+        each = self.element["product of a vector" if kind == "product" and _has_vector(work) else kind]
+        return call + each * elements(work, kind) + self.kind["step"] * _steps(work)
+
+    def of_bytes(self, nbytes: float) -> float:
+        """Nanoseconds of holding one value of so many bytes."""
+        return self.held * nbytes + self.far * max(0.0, nbytes - CACHED)
+
+
+def _has_vector(work: Work) -> bool:
+    """Whether a factor of a product is a vector: each element of the other one is brought for one multiplication."""
+    return any(x.ndim == 1 or 1 in x.shape[-2:] for x in work.args)
 
 
 def _steps(work: Work) -> float:
@@ -80,7 +97,8 @@ KERNELS = KernelCosts(
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
-        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.1, "cumulative": 1.0,
+        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
+        "stack": 0.1, "cumulative": 1.0,
         "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={

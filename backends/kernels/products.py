@@ -11,14 +11,32 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    For,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Load,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    times,
+)
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
+from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
 from scanopt.backends.kernels.tiles import SPACE
-from scanopt.backends.kernels.values import Array, packed
+from scanopt.backends.kernels.values import Ahead, Array, packed
 
 __all__: list[str] = []
 
@@ -31,10 +49,31 @@ def _product(node: Product, w: Lowering) -> None:
     if sums := known_sums(node, w):
         write_out(node, sums, _packed(node, w), lambda out: _called(node, out, w), w)
         return
+    if node.out in w.in_order and can_be_ahead(node, w):
+        _ahead(node, w)
+        return
     out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
     _called(node, out, w)
     if not w.axes(node.out):
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _ahead(node: Product, w: Lowering) -> None:
+    """All rows at once, unless the loop that reads them makes them."""
+    (m, k), (_, n) = (w.axes(a) for a in node.args)
+    item = _item(node.dtype)
+    (left, by_rows), (right, by_columns) = (_factor(w, a, node) for a in node.args)
+    ring = w.scratch(node.dtype, (Lit(ROWS), n))
+    known, rows = len(w.numbers), w.place(node.out)
+    copies = [len(w.given) - 1]
+    with w.into([]) as code:
+        _called(node, rows, w)
+    copies += [x.tiling.panels for x in w.numbers[known:] if x.tiling and x.kind == "tiled"]
+    tiling = Tiling(node.dtype, (m, k, n), (times(k, item), item), (times(n, item), item), False, -1, tuple(copies))
+    test = Var(w.fresh("b"), INDEX)
+    w.head.append(Let(test.name, _test(tiling, (*by_rows, *by_columns), w, "ahead"), INDEX))
+    w.code.append(If(test, (), tuple(code)))
+    w.ahead[node.out] = Ahead(node.dtype, (m, k, n), test, left, right, ring, rows)
 
 
 def _called(node: Product, out: str, w: Lowering) -> None:
@@ -220,9 +259,9 @@ def _dotted(
     return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
 
 
-def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
+def _test(tiling: Tiling, strides: Strides, w: Lowering, kind: str = "tiled") -> Expr:
     """Whether a plan makes a product so, and its factors lie as planned for."""
-    test: Expr = w.number(Number("tiled", tiling=tiling))
+    test: Expr = w.number(Number(kind, tiling=tiling))
     for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
         if planned != found:
             test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")

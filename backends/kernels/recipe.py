@@ -40,7 +40,7 @@ class Tiling:
     """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows.
 
     panels: the number of the scratch memory for them, which is needed where it is made so.  copies: of that for
-    factors copied for BLAS, which is not.
+    factors copied for BLAS, or for all rows, which is not.
     """
 
     dtype: str
@@ -58,7 +58,8 @@ class Number:
 
     kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
     that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes; "tiled",
-    whether a product is made of tiles, 1 or 0; "turned", whether BLAS takes its factors as they lie.
+    whether a product is made of tiles, 1 or 0; "turned", whether BLAS takes its factors as they lie; "ahead", whether
+    the loop that reads its rows makes them.
     Of a kernel that goes through a part of an axis: "all" of its length, "part", where that begins in an array that is
     given, in bytes.
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Expr, For, Load, Stmt, plus, product, times
 
-__all__ = ["Array", "Pick", "Scalar", "Value", "element_of", "index", "nest", "packed"]
+__all__ = ["Ahead", "Array", "Pick", "Scalar", "Value", "element_of", "index", "nest", "packed"]
 
 Axes = tuple[Expr, ...]
 
@@ -97,6 +97,23 @@ class Array:
         apart = self.strides[first] if len(axes) == 1 else ONE
         pick = Pick(pointer, first, places, apart, ends, runs)
         return Array(self.pointer, found, strides, self.dtype, (*picks, pick))
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The product of two matrices whose rows a loop makes some steps ahead.
+
+    dims: m, k and n.  test: whether it does; then its factors, left and right, are packed.  ring: memory for the rows
+    of these steps; rows: for all of them, where it does not.
+    """
+
+    dtype: str
+    dims: tuple[Expr, Expr, Expr]
+    test: Expr
+    left: str
+    right: str
+    ring: str
+    rows: str
 
 
 Value = Scalar | Array

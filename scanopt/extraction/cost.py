@@ -22,8 +22,8 @@ __all__ = [
     "CostModel",
     "CostTable",
     "Work",
-    "byte_price",
     "bytes_of",
+    "cost_of_holding",
     "elements",
     "is_its_argument",
     "numpy_cost",
@@ -82,6 +82,10 @@ class CostTable:
             call, element = self.call[known], self.element[known]
         return call + element * elements(work, kind)
 
+    def of_bytes(self, nbytes: float) -> float:
+        """Nanoseconds of holding one value of so many bytes."""
+        return self.held * nbytes
+
 
 NUMPY = CostTable(
     call={
@@ -124,13 +128,15 @@ def numpy_cost(work: Work) -> float:
     return NUMPY(work)
 
 
-def byte_price(model: CostModel) -> float:
-    """The price of each byte held: the model's number `held`, 0 if it has none.
+def cost_of_holding(model: CostModel, nbytes: float) -> float:
+    """The price of a value of so many bytes that a program holds: by the model's number `held`, 0 if it has none.
 
-    >>> byte_price(numpy_cost) == NUMPY.held, byte_price(lambda work: 1.0)
+    >>> cost_of_holding(numpy_cost, 1e6) == 1e6 * NUMPY.held, cost_of_holding(lambda work: 1.0, 1e6)
     (True, 0.0)
     """
-    return NUMPY.held if model is numpy_cost else float(getattr(model, "held", 0.0))
+    if isinstance(table := NUMPY if model is numpy_cost else model, CostTable):
+        return table.of_bytes(nbytes)
+    return float(getattr(model, "held", 0.0)) * nbytes
 
 
 _REGISTERED: dict[str, CostModel] = {"default": numpy_cost, "numpy": numpy_cost}

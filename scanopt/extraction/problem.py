@@ -23,7 +23,7 @@ from scanopt.array.operators.idle import guarded
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import KEPT, ROOT, Form, Operator, TermGraph
 from scanopt.extraction.availability import MOST_LEVELS, closure, computable, settled
-from scanopt.extraction.cost import CostModel, Work, byte_price, bytes_of, is_its_argument
+from scanopt.extraction.cost import CostModel, Work, bytes_of, cost_of_holding, is_its_argument
 from scanopt.extraction.dominance import undominated
 
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
@@ -104,7 +104,6 @@ class Problem:
         self._forms = {
             c: [f for f in forms if self.usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
         }
-        self._byte = byte_price(self.cost)
         self._phases: dict[tuple[int, tuple[int, ...]], int] = {}
         self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
         self._around = {c: frozenset(chain) for c, chain in self.chains.items()}
@@ -322,7 +321,7 @@ class Problem:
             clock = f.clock if kept else self.sizes.of[c].clock
             once, held = self._once(c, f)
             # A floor above zero: of two ways at no cost, the one with fewer parts.
-            known[f] = max(once, 1e-3) * max(self.sizes.trips(clock), 1) + self._byte * held, held
+            known[f] = max(once, 1e-3) * max(self.sizes.trips(clock), 1) + cost_of_holding(self.cost, held), held
         return known[f]
 
     def _once(self, c: int, f: Form) -> tuple[float, float]:

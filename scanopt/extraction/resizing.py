@@ -24,6 +24,9 @@ QUICK = 2000.0
 """Nanoseconds of a program that is not exchanged: a call costs about as much beside it."""
 WORTH = 0.9
 """A program takes the place of the first one if it costs no more than this part of it."""
+SPARE = 0.5
+"""Or if it costs no more, and makes no more than this part of the bytes, where these are more than a cache has."""
+CACHE = 2**18
 MANY = 4000
 """Forms of an e-graph in which the search would take longer than a call should wait."""
 
@@ -67,9 +70,15 @@ def for_sizes(
         return kept
     if first.graph is graph:
         kept = first.at(problem)
-    if kept is None or (fits(found, budget) and (found.cost <= WORTH * kept.cost or not fits(kept, budget))):
+    if kept is None or (fits(found, budget) and (_is_better(found, kept) or not fits(kept, budget))):
         return found
     return kept if fits(kept, budget) else fitting(problem, [found, kept], budget, quickly)
+
+
+def _is_better(found: Extraction, kept: Extraction) -> bool:
+    """Whether a program is worth an exchange."""
+    spares = kept.held > CACHE and found.held <= SPARE * kept.held
+    return found.cost <= (1.0 if spares else WORTH) * kept.cost
 
 
 def _kept(first: Chosen, operands: Mapping[str, Operand], cost: CostModel) -> Extraction | None:

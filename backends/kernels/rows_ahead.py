@@ -1,0 +1,144 @@
+"""Products of matrices whose rows a loop reads in order: it makes some rows ahead, and memory is for no more of them.
+
+A product of few rows has the bits of the same rows of the whole product where BLAS adds up both in one order, which
+depends on lengths and never on values: a trial finds out.  Where it does not, all rows are made before the loop.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Point,
+    Stmt,
+    Var,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Length, Nested, Product, Setting
+from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.backends.kernels.prefixes import prefix_of
+from scanopt.backends.kernels.stages import Reading, Stage, is_few, read_by
+from scanopt.backends.kernels.tiles import TiledProduct
+from scanopt.backends.kernels.trials import PlainProduct, same_bits, values_of
+from scanopt.backends.kernels.values import Ahead, Array
+
+__all__ = ["can_be_ahead", "read_ahead", "read_in_order", "rows_alike"]
+
+ROWS = 4
+"""So many rows are made together, a power of two: for more of them BLAS takes little less time."""
+_LONGEST = 1 << 27
+"""Multiplications, at most, of a product that is tried."""
+_TRIALS = 2
+
+
+def read_in_order(stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering) -> set[str]:
+    """The products of which only a loop reads rows, one at each step.  wanted: names that are read afterwards."""
+    found: set[str] = set()
+    for i, stage in enumerate(stages if w.body.whole and not w.device and not w.part else ()):
+        if not isinstance(stage, Product) or stage.out in wanted:
+            continue
+        readers = [j for j, s in enumerate(stages) if stage.out in read_by(s) and not isinstance(s, Length)]
+        if len(readers) == 1 and not any(isinstance(s, Setting) for s in stages[i : readers[0]]):
+            found |= {stage.out} if _only_reads(stages[readers[0]], stage.out, w) else set()
+    return found
+
+
+def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
+    """Whether a loop reads no more of an array than a row at each step."""
+    if not isinstance(loop, Nested) or prefix_of(loop, w) or sum(r.source == name for r in loop.loop.reads) != 1:
+        return False
+    inside = {a for n in loop.nodes for a in n.args} | {s.init for s in loop.loop.states} | {loop.loop.steps}
+    return name not in inside
+
+
+def can_be_ahead(node: Product, w: Lowering) -> bool:
+    """Whether a product is one of packed matrices, with rows that are worth it."""
+    axes = [w.axes(x) for x in (*node.args, node.out)]
+    if any(len(x) != 2 or ONE in x or any(map(w.grows, x)) for x in axes) or node.as_they_lie or is_few(axes[2][1:]):
+        return False
+    return node.dtype in ("float32", "float64") and all(_is_packed(x, node.dtype, w) for x in node.args)
+
+
+def _is_packed(name: str, dtype: str, w: Lowering) -> bool:
+    if name in w.few or w.dtype(name) != dtype:
+        return False
+    value = None if name in w.body.outer and name not in w.env else w.value(name)
+    return value is None or (isinstance(value, Array) and value.packed)
+
+
+def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
+    """What step t does to have its row."""
+    m, k, n = made.dims
+    last = Do("subtract", (m, Lit(ROWS)), INDEX, INDEX)
+    at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
+    first, row, left = Var(w.fresh("b"), INDEX), w.pointer(made.dtype), w.pointer(made.dtype)
+    begin = Do(
+        "minimum", (Do("subtract", (t, at), INDEX, INDEX), last), INDEX, INDEX
+    )  # the last rows may be made twice
+    item = Lit(np.dtype(made.dtype).itemsize)
+    strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
+    slot = w.slot("matmul", (made.dtype,) * 3)
+    product = Inner(slot, (left, made.right, made.ring), (ONE, Lit(ROWS), k, n), strides)
+    ahead = (
+        Let(first.name, begin, INDEX),
+        If(Do("equal", (at, ZERO), "bool", INDEX), (Point(left, made.left, times(first, k), made.dtype), product)),
+        Point(row, made.ring, times(Do("subtract", (t, first), INDEX, INDEX), n), made.dtype),
+    )
+    w.env[out] = Array(row, (n,), (ONE,), made.dtype)
+    return If(made.test, ahead, (Point(row, made.rows, times(t, n), made.dtype),))
+
+
+@lru_cache(maxsize=1_000)
+def rows_alike(product: TiledProduct) -> bool:
+    """Whether products of few rows have the bits of the whole product."""
+    m, k, n = product.dims
+    if m < 2 * ROWS or m * k * n > _LONGEST or min(k, n) < 2:
+        return False
+    trial = _Trial(product)
+    return all(trial.agrees(a, b) for a, b in islice(values_of(product.dtype, product.dims), _TRIALS))
+
+
+class _Trial(PlainProduct):
+    """A product, made at once and of few rows at a time."""
+
+    def __init__(self, product: TiledProduct) -> None:
+        super().__init__(product.dtype, product.dims, product.left, product.right)
+        (m, k, n), item = product.dims, self.out.itemsize
+        self.other = np.empty_like(self.out)
+        matmul, self.data = inner_loop("matmul", (product.dtype,) * 3) or (0, 0)
+        self.made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(matmul)
+        self.counts = array("q", (1, ROWS, k, n))
+        self.strides = array("q", (0, 0, 0, *product.left, *product.right, n * item, item))
+        self.starts = [min(i, m - ROWS) for i in range(0, m, ROWS)]
+
+    def by_few_rows(self) -> None:
+        """Make it of few rows at a time."""
+        left, right, out = (x.ctypes.data for x in (self.a, self.b, self.other))
+        counts, strides = self.counts.buffer_info()[0], self.strides.buffer_info()[0]
+        for i in self.starts:
+            rows = array("Q", (left + i * self.a.strides[0], right, out + i * self.other.strides[0]))
+            self.made(rows.buffer_info()[0], counts, strides, self.data)
+
+    def agrees(self, a: Any, b: Any) -> bool:
+        """Whether both give the same bits."""
+        self.put(a, b)
+        self.plain()
+        self.by_few_rows()
+        return same_bits(self.out, self.other)
