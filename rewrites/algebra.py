@@ -18,11 +18,16 @@ from scanopt.facts.operators import (
     projection,
     undoes,
 )  # fmt: skip
+from scanopt.facts.recurrences import swaps
 from scanopt.facts.values import integer, like, of_dtype, same_type, scalar
 
 
 def _complex_products(u: Any, v: Any, x: Any) -> Any:
     return [u * v, v * u, x * x]
+
+
+def _complex_maxima(u: Any, v: Any) -> Any:
+    return T.maximum(u, v) - T.maximum(v, u)
 
 
 @law(
@@ -192,6 +197,43 @@ def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
     """op(x, y) = op(y, x), where the program contains both: the law adds no new form."""
     when = [commutative(op, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(op(x, y), op(y, x), when=when, found=True)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: T.maximum(x, y) * T.maximum(y, x),
+    never=(
+        lambda x, y: (x - y) * (y - x),
+        lambda u, v, x, y: [T.maximum(x, y), _complex_maxima(T.cast(u, "complex128"), T.cast(v, "complex128"))],
+    ),
+)
+def nearly_commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
+    """op(x, y) = op(y, x) up to rounding and the sign of a zero, where the program contains both."""
+    left = op(x, y)
+    return Equation(left, op(y, x), when=[swaps(op, d), of_dtype(left, d)], found=True)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.where(x < y, x, y) * T.where(y > x, x, y),
+    never=lambda x, y: [T.where(x < y, x, y), T.where(x > y, x, y)],
+)
+def less_is_greater(x: Value, y: Value) -> Equation:
+    """x < y = y > x, where the program contains both."""
+    return Equation(ops.less(x, y), ops.greater(y, x), found=True)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.where(x <= y, x, y) * T.where(y >= x, x, y),
+    never=lambda x, y: [T.where(x <= y, x, y), T.where(x >= y, x, y)],
+)
+def at_most_is_at_least(x: Value, y: Value) -> Equation:
+    """x <= y = y >= x, where the program contains both."""
+    return Equation(ops.less_equal(x, y), ops.greater_equal(y, x), found=True)
 
 
 @law(

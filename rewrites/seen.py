@@ -80,7 +80,7 @@ def opposite_state_taken_away(c: Clock, y: Value, init: Value, s: State, d: Text
     ),
     never=(
         lambda x, a, b: _loop(lambda v, s: T.stack([s.sum(), v]), x, T.stack([a, b]))[:, 1],
-        lambda x, a, b: _loop(lambda v, s: s + s[0] * v, x, T.stack([a, b]))[:, 1],
+        lambda X, x: _loop(lambda v, s: s + s[0] * v, X, T.stack([x, T.exp(x)]))[:, 1],
         lambda x, n, a: _loop(lambda v, s: T.stack([s[0] * v, v]), x, T.stack([n, a])),
         lambda X, x, y: _loop(lambda v, s: T.stack([s[0] * v, v]), X, T.stack([x, y])),
     ),
@@ -96,13 +96,13 @@ def entry_of_stacked_state(c: Clock, op: Op, xs: Args, j: Int, k: Int, x: Value,
 @law(
     licence="exact",
     example=(
-        lambda x: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, np.ones(2))[:, 1],
-        lambda x: _loop(lambda v, s: T.stack([T.exp(v), s[1] * v, s[-1] + s[1]]), x, T.zeros(3))[:, -1],
+        lambda x: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, np.ones((2, 9)))[:, 1],
+        lambda x: _loop(lambda v, s: T.stack([T.exp(s[0]), s[1] * v, s[-1] + s[1]]), x, T.zeros((3, 9)))[:, -1],
     ),
     never=(
-        lambda x, y: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, y)[:, 1],
-        lambda x: _loop(lambda v, s: T.stack([s.sum(), v]), x, np.ones(2))[:, 1],
-        lambda x: _loop(lambda v, s: s + s[0] * v, x, np.ones(2))[:, 1],
+        lambda x, Y: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, Y)[:, 1],
+        lambda x: _loop(lambda v, s: T.stack([s.sum(axis=0), v * T.ones(9)]), x, np.ones((2, 9)))[:, :, 1],
+        lambda x: _loop(lambda v, s: s + s[0] * v, x, np.ones((2, 9)))[:, 1],
         lambda x: _loop(lambda v, s: T.stack([s[:, 0] * v, s[:, 1] + v]), x, np.ones((2, 2)))[:, :, 1],
     ),
 )

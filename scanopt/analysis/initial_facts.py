@@ -81,6 +81,7 @@ class GivenFacts:
         yield from kinds_of_loops(g)
         yield from self._made.rows
         yield from (("same_length", pair) for pair in g.same_lengths)
+        yield from (("same_sums" if g.loose_numbers else "same_numbers", pair) for pair in g.same_numbers)
         yield from _forward(g)
         yield from _always(g)
         yield from static_shapes(g, self._lengths)

@@ -17,6 +17,8 @@ class Encoded(TermGraph):
     """The terms of a program as the user wrote it: one form per class, and the type of each.
 
     locations: per loop the line of the user's call.  same_lengths: pairs of terms that are one length.
+    same_numbers: pairs of terms that are one value, the second one made number by number; loose_numbers: where they
+    are equal up to rounding.
     mode: which laws may rewrite it, but for loops with modes of their own.
     """
 
@@ -24,6 +26,8 @@ class Encoded(TermGraph):
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, str] = {}
         self.same_lengths: list[tuple[int, int]] = []
+        self.same_numbers: list[tuple[int, int]] = []
+        self.loose_numbers = False
         self.mode = Mode()
 
 

@@ -128,7 +128,7 @@ def _saturated(
         start = time.perf_counter()
         engine = EGraph(text, laws, settings.fp, noted=looks is not None, load=False)
         try:
-            tells = {*engine.equal, *told(text)}
+            tells = {*engine.equal, *told(engine.program)}
             if found is not None and tells <= known:
                 break
             engine.load()
@@ -144,7 +144,7 @@ def _saturated(
         finally:
             engine.close()
         found, known = (loaded, saturation, graph), known | tells
-        simpler = simplified(text, back.places, engine.equal)
+        simpler = simplified(engine.program, back.places, engine.equal)
         if simpler is None:
             break
         text = simpler

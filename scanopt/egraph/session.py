@@ -16,6 +16,7 @@ from typing import Any
 
 from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.analysis.constants import filled
+from scanopt.analysis.few_numbers import in_numbers
 from scanopt.analysis.initial_facts import Given, GivenFacts
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.modes import laws_by_mode, mode_facts
@@ -96,8 +97,8 @@ class EGraph:
         noted: bool = False,
         load: bool = True,
     ) -> None:
-        self.program = program
         self.laws = laws_by_mode(laws, program)
+        self.program = program = _with_numbers(program, self.laws)
         self._folding = [x.name for x in self.laws if x.folds]
         self._asked = 0
         self._room = math.inf
@@ -352,6 +353,12 @@ class EGraph:
     def snapshot(self) -> TermGraph:
         """All classes of values, including constants made by folding."""
         return self.read_back()[1]
+
+
+def _with_numbers(program: Encoded, laws: Sequence[Law]) -> Encoded:
+    """The program with what is told of its arrays of few numbers, if laws ask for it."""
+    asked = {c.fact for x in laws for c in x.equation.when}
+    return in_numbers(program, "same_sums" in asked) if "same_numbers" in asked else program
 
 
 def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:

@@ -8,7 +8,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 __all__ = [
     "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer",
     "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "reciprocal_of_power",
-    "same_type", "scalar", "small_integer", "static_shape", "vector", "within_int64",
+    "same_numbers", "same_sums", "same_type", "scalar", "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -36,6 +36,16 @@ def matrix(v: Value) -> Body:
 def has_axes(v: Value, *, n: Int) -> Body:
     """v has at least one axis."""
     return n.is_(ndim(v)), n >= 1
+
+
+@fact
+def same_numbers(v: Value, w: Value) -> None:
+    """w is what v is, number by number (given)."""
+
+
+@fact
+def same_sums(v: Value, w: Value) -> None:
+    """w is what v is up to rounding, number by number (given)."""
 
 
 @fact

@@ -23,6 +23,7 @@ _LENGTHS = (
     "loop over sequences that are known to be equally long: made from one array, of known lengths "
     "(T.tensor(dtype, shape=...)), or with the same n_steps"
 )
+_FEW = "give the state a known shape of few numbers, and put it together by stack or concatenate"
 _FLOATS = 'allow it by fp="reassoc", or by fp="fast" if the law has that licence'
 
 WAYS_OUT: dict[str, WayOut] = {
@@ -89,6 +90,8 @@ WAYS_OUT: dict[str, WayOut] = {
         "the number of inner steps may differ between the steps of the outer loop, or the outer one ends early",
         "besides until, bound the inner loop by a number that does not change in the outer one (n_steps=...)",
     ),
+    "same_numbers": WayOut("it is no array of few numbers that are known one by one", _FEW),
+    "same_sums": WayOut("it is no array of few numbers that are known one by one, or nothing is added up", _FEW),
     "same_length": WayOut("the length is not known to be that of an array outside of the loop", _LENGTHS),
     "leads": WayOut(
         "the operation does not join something to the state, with the state on the left",
