@@ -189,13 +189,17 @@ def _path(W: Any, places: Any, start: Any) -> Any:
     licence="exact",
     enabling=True,
     example=lambda q, n: _path(T.outer(q[:5], q), T.arange(5), n),
-    never=(lambda p, q, n: T.outer(p, q)[n, n], lambda X, n: scanopt.map(lambda row, n: row[n] * row[0], X, [n])[0]),
+    never=(
+        lambda p, q, n: T.outer(p, q)[n, n],
+        lambda X, n: scanopt.map(lambda row, n: row[n] * row[0], X, [n])[0],
+        lambda X, n: scanopt.map(lambda i, X, n: X[i, n], T.arange(5), [X, T.cast(n, "uint64")])[0],
+    ),
 )
 def row_of_each_step(c: Clock, W: Value, p: Value, k: Value) -> Equation:
-    """W[i, k] = W[i][k], where each step has an i of its own."""
+    """W[i, k] = W[i][k], where each step has an i of its own; a k of 2**63 or more is refused before i is looked at."""
     i, W_held = seq(c, p), hold(c, W)
     one = ops("getitem", index=("in",))
-    return Equation(ops("getitem", index=("in", "in"))(W_held, i, k), one(one(W_held, i), k))
+    return Equation(ops("getitem", index=("in", "in"))(W_held, i, k), one(one(W_held, i), k), when=[within_int64(k)])
 
 
 def _by_hand(x: Any, first: Any, more: Any = 1, n: Any = None) -> Any:

@@ -101,6 +101,15 @@ def test_an_index_of_64_bits_that_is_no_length(backend: str) -> None:
             run(ones(3), np.array([2**64 - 1, 0], "uint64"))
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_an_index_too_large_is_refused_before_one_out_of_range(mode: str | None) -> None:
+    p, n = T.lvector("p"), T.scalar("n", "uint64")
+    f = function([X, p, n], scan(lambda i, X, n: X[i, n], p, None, [X, n])[0], mode=mode)
+    assert f(ones(2, 2), [0, 1, 0], np.uint64(1)).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(OverflowError):
+        f(ones(2, 2), [7, 1, 0], np.uint64(2**64 - 1))
+
+
 def test_operands_without_names_are_told_by_how_they_are_made() -> None:
     f = function([X, W, U, h0], rnn())
     first, where, second = notes(f, ones(4, 3), ones(3, 2), ones(2, 3), ones(2))

@@ -64,8 +64,9 @@ def int64(v: Value) -> Body:
 @fact
 def within_int64(v: Value) -> Rules:
     """v is of an integer dtype that int64 holds."""
-    for d in ("int32", "int64"):
-        yield when(dtype(v).is_(d)).then(within_int64(v))
+    for d in INTEGERS:
+        if d != "uint64":
+            yield when(dtype(v).is_(d)).then(within_int64(v))
 
 
 @query

@@ -272,7 +272,9 @@ def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any)
     new: list[Variable] = [expand(arange(n), range(1, 1 + block))] if with_x else []
     for entry, given in index_pairs(index, list(zip(inputs, flags, strict=True))):
         batched = [p for p, f in given if f]
-        if batched and (_is_slice(entry) or entry == "mask" or (entry == "in" and batched[0].dtype == "uint64")):
+        if batched and (_is_slice(entry) or entry == "mask"):
+            return None
+        if entry == "in" and given[0][0].dtype == "uint64":
             return None
         entries.append("array" if batched else entry)
         new += [front(p, block) if f else p for p, f in given]
