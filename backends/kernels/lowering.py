@@ -49,6 +49,7 @@ class Lowering:
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
+    counted: arrays of 0, 1, 2 ... in order.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
     laid: copies that lie packed, by the statements that they stand in and name.
     read_forwards: names that are not only read from the last row on.
@@ -94,6 +95,7 @@ class Lowering:
         self.looked_up: set[str] = set()
         self.out_of_range = ""
         self.repeated: set[str] = set()
+        self.counted: set[str] = set()
         self.in_order: set[str] = set()
         self.ahead: dict[str, Ahead] = {}
         self.prefixes: dict[Axes, Expr] = {}

@@ -57,7 +57,10 @@ def _constant(node: Fixed, w: Lowering) -> None:
 
 @written.register(Evenly)
 def _evenly(node: Evenly, w: Lowering) -> None:
-    start, _, step = (Cast(number_of(w.value(x)), INDEX) for x in node.args)
+    first, _, apart = (number_of(w.value(x)) for x in node.args)
+    start, step = Cast(first, INDEX), Cast(apart, INDEX)
+    if [x.value for x in (first, apart) if isinstance(x, Lit)] == [0, 1]:
+        w.counted.add(node.out)
     out, axes = w.place(node.out), w.axes(node.out)
     names, places = w.places(axes)
     value: Expr = Do("add", (start, Do("multiply", (places[0], step), INDEX, INDEX)), INDEX, INDEX)

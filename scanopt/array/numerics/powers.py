@@ -13,7 +13,10 @@ import numpy as np
 
 from scanopt.array.numerics.running import aligned
 
-__all__ = ["affine_power", "geometric", "polynomial", "powers"]
+__all__ = ["MULTIPLIED", "affine_power", "geometric", "polynomial", "powers"]
+
+MULTIPLIED = 64
+"""Lower powers are products, which round no more often than a loop that multiplies step by step does."""
 
 
 def powers(xp: Any, x: Any, exponents: Any, dtype: str) -> Any:
@@ -27,12 +30,24 @@ def powers(xp: Any, x: Any, exponents: Any, dtype: str) -> Any:
     if low < 0 or high > 4 * n + 64:
         return xp.power(base, aligned(exponents, base.ndim))
     few = math.isqrt(high) + 1
-    small = xp.power(base, aligned(xp.arange(few, dtype=dtype), base.ndim))
-    large = xp.power(base, aligned(xp.arange(0, high + 1, few, dtype=dtype), base.ndim))
+    if high < MULTIPLIED and base.dtype.name in ("float32", "float64"):
+        small = _multiplied(xp, base, few)
+        large = _multiplied(xp, small[-1] * base, high // few + 1)
+    else:
+        small = xp.power(base, aligned(xp.arange(few, dtype=dtype), base.ndim))
+        large = xp.power(base, aligned(xp.arange(0, high + 1, few, dtype=dtype), base.ndim))
     table = (large[:, None] * small).reshape(large.shape[0] * few, *base.shape)[: high + 1]
     if n == high + 1 and bool((exponents == xp.arange(n)).all()):
         return table
     return table[exponents]
+
+
+def _multiplied(xp: Any, base: Any, count: int) -> Any:
+    """The powers 0, 1, 2 ... of a base, each the one before times the base."""
+    rows = [xp.ones_like(base)]
+    for _ in range(count - 1):
+        rows.append(rows[-1] * base)
+    return xp.stack(rows)
 
 
 def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
