@@ -2,7 +2,8 @@
 
 It knows plans: for arguments of certain shapes, the kernel and all its arguments.  If no plan fits the arguments, or
 the kernel cannot go on, it returns None and the slower way through Python is taken, which converts arguments, reports
-errors and makes plans.
+errors and makes plans.  It also stands for the method `__call__` of a class whose objects have plans, so that a call
+does not go through Python at all, which would take longer than the rest of it; then it calls that slower way itself.
 
 The text declares the functions of CPython that it calls and the head of NumPy's arrays, which is part of NumPy's public
 interface; `_fits` compares the latter with what NumPy says.
@@ -38,7 +39,7 @@ EXACT = 1 << 53
 """Integers up to this one are floats, too."""
 LONG = 20_000.0
 """Elements times operators beyond which other threads may run meanwhile."""
-_FASTCALL = 0x80
+_FASTCALL, _KEYWORDS = 0x80, 0x02
 
 TEXT = f"""\
 typedef long long int64;
@@ -54,7 +55,9 @@ extern char *PyBytes_AsString(Object *);
 extern void Py_IncRef(Object *), Py_DecRef(Object *), PyErr_Clear(void), *PyEval_SaveThread(void);
 extern void PyEval_RestoreThread(void *), *malloc(unsigned long), free(void *);
 extern Object *PyErr_Occurred(void), _Py_NoneStruct;
-extern char PyFloat_Type, PyLong_Type;
+extern Object *PyObject_GetAttr(Object *, Object *), *PyObject_Vectorcall(Object *, Object *const *, int64, Object *);
+extern int64 PyTuple_Size(Object *);
+extern char PyFloat_Type, PyLong_Type, PyList_Type;
 {result_memory.TEXT}
 typedef int64 kernel(char **, const int64 *, void **);
 typedef Object *maker(void *, void *, int, const int64 *, const int64 *, void *, int, Object *);
@@ -187,12 +190,13 @@ static Object *run(const Plan *p, Array *cells)
     return 0;
 }}
 
-Object *{NAME}(Object *self, Object *const *args, int64 count)
+/* What one of the plans gives, or 0. */
+static Object *quick(Object *plans, Object *const *args, int64 count)
 {{
-    for (int64 i = 0; count <= {MOST_ARRAYS} && i < PyList_Size(self); i++) {{
+    for (int64 i = 0; count <= {MOST_ARRAYS} && i < PyList_Size(plans); i++) {{
         Array cells[{MOST_ARRAYS}];
         double values[{MOST_ARRAYS}];
-        Object *known = PyList_GetItem(self, i);
+        Object *known = PyList_GetItem(plans, i);
         const Plan *p = (const Plan *)PyBytes_AsString(PyTuple_GetItem(known, 0));
         if (!fits(p, args, count, cells, values)) continue;
         Py_IncRef(known);
@@ -202,8 +206,33 @@ Object *{NAME}(Object *self, Object *const *args, int64 count)
         PyErr_Clear();
         break;
     }}
-    Py_IncRef(&_Py_NoneStruct);
-    return &_Py_NoneStruct;
+    return 0;
+}}
+
+/* The name of the attribute that has the plans of an object, and the method in Python. */
+static Object *attribute, *method;
+
+/* self: plans, or an object that has some; with a count of -1 it is told `attribute` and `method`. */
+Object *{NAME}(Object *self, Object *const *args, int64 count, Object *names)
+{{
+    if (count < 0) {{ attribute = args[0]; method = args[1]; return 0; }}
+    if (self->type == (void *)&PyList_Type) {{
+        Object *found = quick(self, args, count);
+        if (!found) Py_IncRef(found = &_Py_NoneStruct);
+        return found;
+    }}
+    if (!names) {{
+        Object *plans = PyObject_GetAttr(self, attribute), *found = 0;
+        if (!plans) return 0;
+        if (plans->type == (void *)&PyList_Type) found = quick(plans, args, count);
+        Py_DecRef(plans);
+        if (found) return found;
+    }}
+    int64 all = count + (names ? PyTuple_Size(names) : 0);
+    Object *given[all + 1];
+    given[0] = self;
+    for (int64 i = 0; i < all; i++) given[i + 1] = args[i];
+    return PyObject_Vectorcall(method, given, count + 1, names);
 }}
 """
 
@@ -253,12 +282,32 @@ def _build() -> Build:
     return Build(TEXT)
 
 
+_CALL = b"__call__($self, /, *args, **kwargs)\n--\n\nThe outputs for values of the inputs, by position or by name."
+_taken_over: list[Any] = []
+"""What the function in C points to, for good."""
+
+
+@cache
+def _take_over(owner: type) -> None:
+    """Let the function in C stand for the method `__call__` of a class."""
+    name, slow = sys.intern("_plans"), owner.__call__
+    made = ctypes.cast(_build().function, ctypes.c_void_p).value
+    told = (ctypes.c_void_p * 2)(id(name), id(slow))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p)(made or 0)(None, told, -1, None)
+    method = _Method(b"__call__", made, _FASTCALL | _KEYWORDS, _CALL)
+    new = ctypes.pythonapi.PyDescr_NewMethod
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+    _taken_over.extend((name, slow, method))
+    type.__setattr__(owner, "__call__", new(owner, ctypes.addressof(method)))
+
+
 @dataclass
 class Entry:
     """A function in C that runs the plans it knows.
 
     dtypes: of the inputs.  single: whether it gives its only result, not a list.  limits: by argument, for some that
-    are numbers, between which values a plan that did well for these values is the right one.
+    are numbers, between which values a plan that did well for these values is the right one.  owner: the class whose
+    calls the function in C takes over, which has these plans as `_plans`.
     """
 
     dtypes: tuple[str, ...]
@@ -267,6 +316,7 @@ class Entry:
     known: list[Plan] = field(default_factory=list[Plan])
     function: Any = None
     limits: Callable[[Sequence[Array]], Mapping[int, tuple[int, int]]] = field(default=lambda values: {})
+    owner: type | None = None
 
     def add(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> None:
         """Add a plan that worked for these values.  outer: its arguments: numbers of values, or constants."""
@@ -286,6 +336,8 @@ class Entry:
         new = ctypes.pythonapi.PyCFunction_NewEx
         new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         self.function = new(ctypes.addressof(self._method), self.plans, None)
+        if self.owner is not None:
+            _take_over(self.owner)
 
     def _packed(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> Any:
         """A plan in the layout of the text, with all that it points to."""

@@ -52,6 +52,7 @@ class Runnable:
     """
 
     is_compiled = True
+    _plans: Sequence[Any] = ()
     _rows_fit = False
     _compiled: Any = None
     _entry: Any = None
@@ -65,11 +66,7 @@ class Runnable:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The outputs for values of the inputs, by position or by name."""
-        entry = self._entry
-        if entry is not None and not kwargs and (quick := entry.function) is not None:
-            found = quick(*args)
-            if found is not None:
-                return found
+        # Calls like earlier ones do not come here: see `_enter_quickly`.
         s = self._signature
         if not s.changes:
             return s.pack(self._results(s.read(args, kwargs)))
@@ -81,7 +78,10 @@ class Runnable:
         return s.pack(results[: len(s.outputs)])
 
     def _enter_quickly(self) -> None:
-        """Calls with arrays like those of an earlier call go straight to the kernel, if the whole program is one."""
+        """Calls with arrays like those of an earlier call go straight to the kernel, if the whole program is one.
+
+        They have plans then, and a function in C takes the place of `__call__`, which it calls for all others.
+        """
         s = self._signature
         entry = getattr(self._compiled, "entry", None)
         if entry is None or any(x.strict for x in s.slots):
@@ -91,6 +91,8 @@ class Runnable:
         if made is not None and self._regions is not None:
             self._regions.share(made)
         self._inner, self._entry = (made, None) if inside else (None, made)
+        if made is not None and not inside:
+            made.owner, self._plans = Runnable, made.plans
 
     def _quickly(self, args: Sequence[Any]) -> list[Any] | None:
         """The results for arguments that the kernel takes as they are, in a transaction."""
