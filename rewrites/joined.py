@@ -8,7 +8,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, args, ops
 from scanopt.facts.parts import (
     count_of_rows,
     cut_in_two,
@@ -21,7 +21,7 @@ from scanopt.facts.parts import (
     takes_entry,
 )  # fmt: skip
 from scanopt.facts.raising import fits
-from scanopt.facts.values import at_least, of_dtype, same_type
+from scanopt.facts.values import at_least, has_so_many_axes, of_dtype, same_type
 
 _JOIN = ops("concatenate", axis=0)
 
@@ -200,6 +200,35 @@ def entry_of_stack(op: Op, xs: Args, j: Int, k: Int, x: Value, d: Text) -> Equat
     stacked = ops.stack(xs, axis=j)
     when = [takes_entry(op, j, k), entry(xs, k, x), of_dtype(x, d), of_dtype(stacked, d), fits(stacked)]
     return Equation(op(stacked), x, when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda x, y: T.stack([x, T.exp(y)])[0] * 2.0, lambda X, Y: T.stack([T.exp(X), Y], axis=1)[:, 1] * 2.0),
+    never=(
+        lambda x, y: T.stack([x, y])[1:] * 2.0,
+        lambda a, b: T.stack([a, b])[0] * 2.0,
+        lambda x, y: T.stack([T.cast(x, "float32"), y])[0] * 2.0,
+        lambda x, y: T.stack([x, T.cast(y, "float32")])[0] * 2.0,
+    ),
+)
+def entry_of_two_stacked(op: Op, x: Value, y: Value, j: Int, k: Int, z: Value, n: Int) -> Equation:
+    """stack(x, y)[k] is the k-th of them, and both must have one shape."""
+    checked = ops.shaped_like(ops.shaped_like(z, x, axes=n), y, axes=n)
+    when = [takes_entry(op, j, k), entry(args(x, y), k, z), has_so_many_axes(x, n), same_type(x, y)]
+    return Equation(op(ops.stack(x, y, axis=j)), checked, when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.stack([T.exp(x), y])[0],
+    never=lambda x, y: T.stack([x, y])[1:],
+)
+def shaped_like_itself(x: Value, n: Int) -> Equation:
+    """x has the shape of x."""
+    return Equation(ops.shaped_like(x, x, axes=n), x)
 
 
 @law(

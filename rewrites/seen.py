@@ -14,7 +14,6 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, as_row, delay, ops, seen
 from scanopt.facts.operators import involution
 from scanopt.facts.parts import entry, takes_entry, undone
-from scanopt.facts.raising import fits
 from scanopt.facts.states import keeps_shape, kept_as
 from scanopt.facts.values import of_dtype
 
@@ -74,23 +73,21 @@ def opposite_state_taken_away(c: Clock, y: Value, init: Value, s: State, d: Text
 @law(
     licence="exact",
     example=(
-        lambda x, a, b: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, T.stack([a, b]))[:, 1],
-        lambda x, a: _loop(lambda v, s: T.stack([T.exp(v), s[1] * v, s[-1] + s[1]]), x, T.stack([a, a, a]))[:, -1],
         lambda X, x: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), X, T.stack([x, T.exp(x)]))[:, 1],
+        lambda X, x, y: _loop(lambda v, s: T.stack([s[0] * v, T.tanh(s[1] + s[0])]), X, T.stack([x, y]))[:, 0],
     ),
     never=(
-        lambda x, a, b: _loop(lambda v, s: T.stack([s.sum(), v]), x, T.stack([a, b]))[:, 1],
+        lambda X, x: _loop(lambda v, s: T.stack([s.sum(axis=0), v]), X, T.stack([x, T.exp(x)]))[:, 1],
         lambda X, x: _loop(lambda v, s: s + s[0] * v, X, T.stack([x, T.exp(x)]))[:, 1],
-        lambda x, n, a: _loop(lambda v, s: T.stack([s[0] * v, v]), x, T.stack([n, a])),
-        lambda X, x, y: _loop(lambda v, s: T.stack([s[0] * v, v]), X, T.stack([x, y])),
+        lambda X, x: _loop(lambda v, s: T.stack([s[5] * v, v]), X, T.stack([x, T.exp(x)])),
     ),
 )
-def entry_of_stacked_state(c: Clock, op: Op, xs: Args, j: Int, k: Int, x: Value, s: State, d: Text) -> Equation:
+def entry_of_stacked_state(c: Clock, op: Op, xs: Args, j: Int, k: Int, x: Value, s: State) -> Equation:
     """An entry of a state that is stacked at each step is a state of its own."""
     start = ops.stack(xs, axis=j)
-    one = [takes_entry(op, j, k), entry(xs, k, x), of_dtype(x, d), of_dtype(start, d), fits(start)]
-    right = delay(c, as_row(x), seen(op, s), 1)
-    return Equation(op(delay(c, as_row(start), s, 1)), right, when=[kept_as(s, ops("stack", axis=j)), *one])
+    right = delay(c, as_row(op(start)), seen(op, s), 1)
+    when = [kept_as(s, ops("stack", axis=j)), takes_entry(op, j, k), entry(xs, k, x)]
+    return Equation(op(delay(c, as_row(start), s, 1)), right, when=when)
 
 
 @law(

@@ -17,6 +17,15 @@ def _filter(step: Any, x: Any, starts: Any, *more: Any) -> Any:
     return found[0] if isinstance(found, list) else found
 
 
+def _product(step: Any, x: Any, starts: Any) -> Any:
+    first, second = scanopt.scan(step, x, starts)[0]
+    return first * second
+
+
+def _tanh(start: Any, x: Any) -> Any:
+    return _filter(lambda v, s: T.tanh(s + v), x, start)
+
+
 WRITINGS: dict[str, Sequence[Formula]] = {
     "numbers": (lambda x, y: y * x * 0.6, lambda x, y: y * (x * 0.2) * 3, lambda x, y: 2 * (x * 0.3 * y)),
     "quarters": (lambda x, y: x * 0.25, lambda x, y: x / 4, lambda x, y: x / 2 / 2),
@@ -50,6 +59,21 @@ WRITINGS: dict[str, Sequence[Formula]] = {
     "two states": (
         lambda x, y: _filter(lambda v, r, s, a: a * s - 0.5 * r + v, x, dict(initial=y[:2], taps=[-2, -1]), y[0]),
         lambda x, y: _filter(lambda v, s, r, a: [a * s - 0.5 * r + v, s], x, [y[1], y[0]], y[0]),
+    ),
+    "states beside each other": (
+        lambda x, y: _filter(lambda v, s, r: [T.tanh(s + v) * r, r + s * v], y, [x, y]),
+        lambda x, y: _filter(lambda v, s: T.stack([T.tanh(s[0] + v) * s[1], s[1] + s[0] * v]), y, T.stack([x, y]))[
+            :, 0
+        ],
+    ),
+    "behind the first state": (lambda x, y: _tanh(x, y)[2:4], lambda x, y: T.concatenate([x[None], _tanh(x, y)])[3:5]),
+    "equal maxima": (
+        lambda x, y: _product(lambda v, s, r: [T.maximum(s * 0.9, v), T.maximum(s * 0.9, v)], y, [x[0], x[0]]),
+        lambda x, y: _product(lambda v, s, r: [T.maximum(s * 0.9, v), T.maximum(v, r * 0.9)], y, [x[0], x[0]]),
+    ),
+    "equal choices": (
+        lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(s < v, v, s * 0.9)], y, [x[0]] * 2),
+        lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(v > r, v, r * 0.9)], y, [x[0]] * 2),
     ),
 }
 

@@ -223,6 +223,8 @@ def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
 def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
     """The operators that these are made of in two, and those that count the rows that they need."""
     made = [op for _, row in in_two(ops) for op in row[1:]]
+    if any(op.key == _JOIN for op in ops):
+        made += [g for op in ops if (entry := _entry(op)) is not None for _, (_, _, g) in of_two(entry, 1)]
     entries = (entry for op in (*ops, *made) if (entry := _computed(op)) is not None)
     return [*made] + [
         count(entry, exact) for entry in entries for count in (rows_read, rows_left) for exact in (False, True)

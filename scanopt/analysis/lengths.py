@@ -8,7 +8,7 @@ each, has a key that says so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
@@ -47,11 +47,12 @@ def known_lengths(g: Encoded, raised: bool = False) -> KnownLengths:
     raised: whether a step that would change the shape of a state has raised, so that none of them does.
     """
     out = KnownLengths()
-    before = {g.states[f.state].updates[0]: i for i, f in g.forms() if f.kind == "delay"} if raised else {}
+    states = {u: i for i, f in g.forms() if f.kind == "delay" for u in g.states[f.state].updates[:1]}
+    before = states if raised else {}
     for i, f in g.forms():
         if not g.types[i].ndim:
             out.values[i] = _value(g, i, f, out)
-        found = _axes(g, i, f, out)
+        found = _axes(g, i, f, out, states)
         found = out.axes.get(before.get(i, -1), found)
         own: Keys = tuple(("axis", i, k) for k in range(g.types[i].ndim))
         out.axes[i] = tuple(
@@ -88,17 +89,17 @@ def _value(g: Encoded, i: int, f: Form, known: KnownLengths) -> Hashable:
     return "value", i
 
 
-def _axes(g: Encoded, i: int, f: Form, known: KnownLengths) -> Keys | None:
-    """Keys for the axes of a term, None where nothing is known."""
+def _axes(g: Encoded, i: int, f: Form, known: KnownLengths, states: Mapping[int, int]) -> Keys | None:
+    """Keys for the axes of a term, None where nothing is known.  states: by their updates."""
     match f.kind:
         case "hold":
             return known.axes[f.args[0]]
         case "seq" | "delay":  # a state keeps the shape of its initial rows
             return known.axes[f.args[0]][1:]
-        case "stack" if not g.clocks[f.clock].until:
-            return (known.values[g.clocks[f.clock].steps], *known.axes[f.args[0]])
-        case "stack" | "tail":
-            return (("axis", i, 0), *known.axes[f.args[0]])
+        case "stack" | "tail":  # the rows of a trace of a state have its shape, or the loop has raised
+            each = known.axes.get(states.get(f.args[0], -1), known.axes[f.args[0]])
+            whole = f.kind == "stack" and not g.clocks[f.clock].until
+            return (known.values[g.clocks[f.clock].steps] if whole else ("axis", i, 0), *each)
         case "apply" if isinstance(f.operator, Op) and f.operator.name == "in_chunks":
             (rows, *rest), own = known.axes[f.args[0]], ("axis", i, 1)
             return (_chunks(f.operator, rows), own, *rest)

@@ -6,9 +6,10 @@ from scanopt.calculus.condition import Body, Rules, fact, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer",
-    "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "reciprocal_of_power",
-    "same_numbers", "same_sums", "same_type", "scalar", "small_integer", "static_shape", "vector", "within_int64",
+    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "has_so_many_axes", "int64",
+    "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
+    "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar", "small_integer", "static_shape",
+    "vector", "within_int64",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -35,6 +36,12 @@ def matrix(v: Value) -> Body:
 @query
 def has_axes(v: Value, *, n: Int) -> Body:
     """v has at least one axis."""
+    return n.is_(ndim(v)), n >= 1
+
+
+@query
+def has_so_many_axes(v: Value, n: Int) -> Body:
+    """v has n axes, at least one."""
     return n.is_(ndim(v)), n >= 1
 
 

@@ -33,6 +33,8 @@ def _changed(x: Sequence[Dim], y: Sequence[Dim]) -> ValueError:
 
 
 def _infer(x: Operand, y: Operand, axes: int) -> TensorType:
+    if axes > min(x.ndim, y.ndim):
+        raise ValueError(f"{x.type} and {y.type} do not both have {axes} axes to compare")
     was, is_ = _last(y, axes), _last(x, axes)
     if any(n is not None and m is not None and n != m for n, m in zip(was, is_, strict=True)):
         raise _changed(is_, was)

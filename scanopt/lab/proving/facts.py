@@ -47,7 +47,7 @@ MEANINGS: dict[str, Meaning] = {}
 _FIRST = (
     "runs_all", "liftable", "liftable_until", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step",
     "same_steps", "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector",
-    "matrix", "has_axes",
+    "matrix", "has_axes", "has_so_many_axes",
 )  # fmt: skip
 """Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
 
@@ -156,6 +156,11 @@ def _axes(*counts: int) -> Meaning:
     return lambda m, v: m.assume(len(m.type_of(v)[1]) in counts)
 
 
+@fact
+def has_so_many_axes(m: Model, v: Value, n: Int | int) -> None:
+    m.assume(len(m.type_of(v)[1]) == m.number(n) >= 1)
+
+
 def _kind(*kinds: str) -> Meaning:
     return lambda m, v: m.assume(m.kind(m.type_of(v)[0]) in kinds)
 
@@ -248,11 +253,7 @@ def same_value(m: Model, c: Clock, x: Term, y: Term) -> None:
         m.assume(equal(one, other))
 
 
-def _same(m: Model, v: Term, w: Term) -> None:
-    say(m, v, w)
-
-
-MEANINGS |= dict.fromkeys(("same_length", "same_numbers", "same_sums"), _same)
+MEANINGS |= dict.fromkeys(("same_length", "same_numbers", "same_sums"), say)
 
 
 @fact

@@ -49,10 +49,11 @@ class Taken:
 
 @dataclass(frozen=True)
 class Along:
-    """An operator of the table along an axis that is a variable."""
+    """An operator of the table along an axis that is a variable, or of so many axes."""
 
     name: str
-    axis: Int
+    parameter: str
+    number: Int
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,8 @@ def _of_table(op: Op, open_: bool) -> TableOperator | Taken | Along:
             return Taken("last_rows", k)
         case "getitem", (("slice", int() as k, None, None),) if k < 0:
             return Taken("last_rows", -k)
-        case "stack", Int() as axis:
-            return Along(op.name, axis)
+        case (("stack" | "shaped_like"), Int() as number):
+            return Along(op.name, op.params[0][0], number)
         case _ if open_:
             raise NotImplementedError(f"the operator {op}, with parameters that are variables")
         case _:

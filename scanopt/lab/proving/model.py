@@ -194,7 +194,9 @@ class Model(World):
         return out
 
     def elements(self, args: Term) -> list[Term]:
-        """The values that a variable list stands for."""
+        """The values of a list, or those that a variable list stands for."""
+        if args.args is not None:
+            return arguments(args)
         if args.head not in self.lists:
             count = self.choose(f"values in {args.head}", (1, 2, 3)) if self.computed is None else self.computed
             self.lists[args.head] = self.fresh_list(args, count)
@@ -338,8 +340,8 @@ class Model(World):
             case Taken(what, k):
                 n = self.number(k)
                 return lambda x: self._taken(what, x, n)
-            case Along(name, axis):
-                made = Op.make(name, axis=self.number(axis))
+            case Along(name, parameter, number):
+                made = Op.make(name, **{parameter: self.number(number)})
                 return lambda *xs: applied(self, made, xs)
             case Vmap(inner, flags):
                 return lambda *xs: self.batched(inner, self.text(flags), *xs)

@@ -83,6 +83,14 @@ def result_type(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> tuple[str, tup
     return dtype, shape
 
 
+@meaning("shaped_like")
+def _shaped_like(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x, y), axes = xs, op.options["axes"]
+    if x.shape[len(x.shape) - axes :] != y.shape[len(y.shape) - axes :]:
+        m.raises(True)
+    return x
+
+
 @meaning("given")
 def _given(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     steps = known(xs[1])
