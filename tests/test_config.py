@@ -65,6 +65,23 @@ def test_change_flags() -> None:
     assert [decorated(), decorated(), config.floatX] == ["float32", "float32", "float64"]
 
 
+def test_floatx_is_a_name_of_a_dtype_and_that_of_bare_floats() -> None:
+    i, draws = T.lvector("i"), T.shared_randomstreams.RandomStreams(1)
+    for floatx in ("float64", "float32"):
+        with config.change_flags(floatX=floatx):
+            made = [
+                T.cast(i, "floatX"), i.astype("floatX"), i.sum(dtype="floatX"), T.cumsum(i, dtype="floatX"),
+                T.TensorType("floatX", (False,))("x"), T.tensor("floatX", (None,)), T.tensor3("x", dtype="floatX"),
+                T.constant(1, dtype="floatX"), T.arange(3, dtype="floatX"), T.zeros(3, dtype="floatX"),
+                T.eye(2, dtype="floatX"), T.linspace(0, 1, 3, dtype="floatX"), T.full(2, 0.1), T.constant(0.1),
+                draws.binomial(size=(2,), n=1, p=0.5, dtype="floatX"), draws.uniform(size=(2,), dtype="floatX"),
+            ]  # fmt: skip
+        assert [x.dtype for x in made] == [floatx] * len(made)
+    with config.change_flags(floatX="float16"):
+        assert T.constant(1e30).dtype == "float64"
+        assert T.cast(0.1, "float64").eval() == 0.1
+
+
 def test_flags_come_back_after_an_error_and_wrong_ones_change_nothing() -> None:
     with pytest.raises(ZeroDivisionError), config.change_flags(floatX="float32", allow_gc=False):
         _ = 1 / 0

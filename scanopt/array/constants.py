@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import Dim, TensorType, dtype_name
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
@@ -37,6 +37,8 @@ def _smallest(x: Any) -> str:
         raise OverflowError(f"the integer {x} fits no integer dtype")
     if isinstance(x, float):
         with np.errstate(over="ignore"):
+            if config.floatX != "float64" and bool(np.isinf(np.dtype(config.floatX).type(x))) == np.isinf(x):
+                return str(config.floatX)
             return "float32" if x != x or float(np.float32(x)) == x else "float64"
     return "complex128"
 
@@ -50,12 +52,14 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
     """x as a symbolic array; a variable stays as it is.
 
     A bare Python int gets the smallest of int8, int16, int32, int64; a float gets float32 when
-    that is exact, else float64; arrays keep their dtype; lists that hold variables are stacked.
+    that is exact, else float64, and `config.floatX` where that is less precise; arrays keep their
+    dtype; lists that hold variables are stacked.
     Raises ValueError when `ndim` is given and differs, TypeError when x is not an array of numbers.
 
     >>> as_tensor_variable(0).dtype, as_tensor_variable(0.1).dtype, as_tensor_variable([1.0]).dtype
     ('int8', 'float64', 'float64')
     """
+    dtype = None if dtype is None else dtype_name(dtype)
     if isinstance(x, Variable):
         v = x
     elif isinstance(x, list | tuple) and _holds_variable(x):
@@ -66,7 +70,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
         if data.dtype.kind not in "biufc":
             raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__})")
         v = Constant(data, name)
-    if dtype is not None and v.dtype != np.dtype(dtype).name:
+    if dtype is not None and v.dtype != dtype:
         v = FUNCTIONS["cast"](v, dtype)
     if ndim is not None and v.ndim != ndim:
         raise ValueError(f"expected {ndim} axes, found {describe(v)}")
@@ -191,7 +195,7 @@ def tensor(*given: Any, **named: Any) -> Variable:
 
 def _is_dtype(text: str) -> bool:
     try:
-        return np.dtype(text).kind in "biufc"
+        return np.dtype(dtype_name(text)).kind in "biufc"
     except TypeError:
         return False
 
@@ -244,7 +248,7 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
         shape: Sequence[Dim] | None = None,
         axes: Sequence[str] | None = None,
     ) -> Variable:
-        if fixed and dtype and np.dtype(dtype).name != fixed:
+        if fixed and dtype and dtype_name(dtype) != fixed:
             raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
         if shape is not None and len(shape) != len(default):
             raise ValueError(f"T.{title} has {len(default)} axes, found shape {tuple(shape)}")

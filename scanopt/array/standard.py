@@ -27,7 +27,7 @@ from scanopt.array.entries import FUNCTIONS
 from scanopt.array.shapes import axis_of
 from scanopt.array.standard_names import CONSTANTS, DTYPES, FFT, LINALG
 from scanopt.array.standard_names import FUNCTIONS as SIGNATURES
-from scanopt.array.types import MOST_AXES
+from scanopt.array.types import MOST_AXES, dtype_name
 from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["MISSING", "NAMES", "VERSIONS", "namespace"]
@@ -74,7 +74,7 @@ def _from_dlpack(x: Any, /) -> Constant:
 
 
 def _name(dtype: Any) -> str:
-    return str(dtype.dtype) if isinstance(dtype, Variable) else np.dtype(dtype).name
+    return str(dtype.dtype) if isinstance(dtype, Variable) else dtype_name(dtype)
 
 
 def _isdtype(dtype: Any, kind: Any) -> bool:

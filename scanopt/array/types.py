@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from scanopt import features
+from scanopt.config import config
 
-__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType"]
+__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "dtype_name"]
 
 Dim = int | None
 """The length of one axis: an int when it is known before the run, else None."""
@@ -42,7 +43,7 @@ class TensorType:
     shape: tuple[Dim, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", _name(self.dtype))
+        object.__setattr__(self, "dtype", dtype_name(self.dtype))
         if any(isinstance(n, bool) for n in self.shape):  # broadcastable flags, as in Theano
             shape = tuple((1 if n else None) if isinstance(n, bool) else n for n in self.shape)
             object.__setattr__(self, "shape", shape)
@@ -99,7 +100,16 @@ class TensorType:
         return f"{self.dtype}[{', '.join(named)}]"
 
 
+def dtype_name(dtype: Any) -> str:
+    """NumPy's name of a dtype; "floatX" is `config.floatX`, as in Theano.  Raises TypeError for what is no dtype.
+
+    >>> dtype_name(np.float32), dtype_name("i8"), dtype_name("floatX")
+    ('float32', 'int64', 'float64')
+    """
+    return config.floatX if isinstance(dtype, str) and dtype == "floatX" else _name(dtype)
+
+
 @cache
-def _name(dtype: str) -> str:
-    """NumPy's name of a dtype: it puts it together each time it is asked."""
-    return np.dtype(dtype).name
+def _name(dtype: Any) -> str:
+    """NumPy puts the name of a dtype together each time it is asked."""
+    return str(np.dtype(dtype).name)

@@ -17,6 +17,7 @@ from scanopt.array.operators.joining import concatenate, stack
 from scanopt.array.operators.shaping import as_dims, flatten
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
+from scanopt.array.types import dtype_name
 from scanopt.array.variable import Constant, Variable
 
 __all__ = ["broadcast_shapes", "common_lengths", "indices", "linspace"]
@@ -71,7 +72,7 @@ def linspace(
     )
     rows = _with_end(elementwise("add", rows, first), last, n) if endpoint else elementwise("add", rows, first)
     rows = moveaxis(rows, 0, axis) if axis else rows
-    if dtype is not None and np.dtype(dtype).kind in "iu":
+    if dtype is not None and np.dtype(dtype_name(dtype)).kind in "iu":
         rows = elementwise("floor", rows)
     found = rows if dtype is None else cast(rows, dtype)
     if not retstep:
@@ -125,7 +126,7 @@ def geomspace(
     values = [x.data if isinstance(x, Constant) else x for x in ends]
     if any(isinstance(x, np.ndarray) and (x == 0).any() for x in values):
         raise ValueError("a geometric sequence cannot include zero")
-    floating = np.result_type(*(x.dtype for x in ends), 0.0, np.dtype(dtype or "float64")).name
+    floating = np.result_type(*(x.dtype for x in ends), 0.0, np.dtype(dtype_name(dtype or "float64"))).name
     first, last = (cast(as_variable(x), floating) for x in ends)
     sign = elementwise("sign", first)
     first, last = elementwise("divide", first, sign), elementwise("divide", last, sign)
@@ -189,10 +190,10 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """
     dims = as_dims(dimensions)
     count = len(dims)
-    grids = [expand(arange(n, dtype=np.dtype(dtype)), [j for j in range(count) if j != i]) for i, n in enumerate(dims)]
+    grids = [expand(arange(n, dtype=dtype), [j for j in range(count) if j != i]) for i, n in enumerate(dims)]
     if sparse:
         return tuple(grids)
-    return stack([broadcast_to(grid, dims) for grid in grids]) if grids else full((0,), 0, np.dtype(dtype))
+    return stack([broadcast_to(grid, dims) for grid in grids]) if grids else full((0,), 0, dtype)
 
 
 def common_lengths(shapes: Sequence[Sequence[Any]]) -> list[Any]:

@@ -20,7 +20,7 @@ from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import DTYPE, SHAPE
 from scanopt.array.registry import public
 from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import Dim, TensorType, dtype_name
 from scanopt.array.variable import Constant, Variable, apply, describe
 from scanopt.config import config
 
@@ -208,15 +208,17 @@ _entry(
 
 
 def _value(value: Any, dtype: Any) -> Variable:
-    if dtype is None:
+    if dtype is None and not (is_weak(value) and isinstance(value, float)):
         return as_variable(value)
-    name = np.dtype(dtype).name
+    name = dtype_name(dtype or config.floatX)
     return weak_constant(value, name) if is_weak(value) else cast(value, name)
 
 
 @public()
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
     """An array of one value, or of values that broadcast, in a shape of ints and integer scalars.
+
+    dtype: that of the values by default; of a Python float `config.floatX`.
 
     Raises ValueError where the values do not broadcast to the shape.
 
@@ -293,7 +295,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
         dtype = "float64" if "f" in kinds else "int64"
         if any(b.dtype == "uint64" for b in bounds):
             dtype = np.result_type(np.int64, *(b.dtype for b in bounds))
-    return apply(Op.make("arange", dtype=np.dtype(dtype).name), *bounds)
+    return apply(Op.make("arange", dtype=dtype_name(dtype)), *bounds)
 
 
 def _count(n: Any) -> Variable:
@@ -311,7 +313,7 @@ def eye(n: Any, m: Any = None, k: Any = 0, dtype: Any = None) -> Variable:
     >>> eye(3, dtype="float32").type
     TensorType(dtype='float32', shape=(3, 3))
     """
-    name = np.dtype(dtype or config.floatX).name
+    name = dtype_name(dtype or config.floatX)
     return apply(Op.make("eye", dtype=name), _count(n), _count(n if m is None else m), _count(k))
 
 

@@ -14,7 +14,7 @@ from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import DTYPE, integer
 from scanopt.array.registry import public
 from scanopt.array.shapes import broadcast, common_dtype, probe_dtype, ufunc_dtypes
-from scanopt.array.types import TensorType
+from scanopt.array.types import TensorType, dtype_name
 from scanopt.array.ufuncs import elementwise
 from scanopt.array.variable import Constant, Variable, apply
 
@@ -143,7 +143,7 @@ def cast(x: Any, dtype: Any) -> Variable:
     >>> cast(3, "float32").dtype
     'float32'
     """
-    v, name = as_variable(x), np.dtype(dtype).name
+    v, name = as_variable(x), dtype_name(dtype)
     return v if v.dtype == name else apply(Op.make("cast", dtype=name), v)
 
 

@@ -20,7 +20,7 @@ from scanopt.array.operators.elementwise import as_float
 from scanopt.array.parameters import AXES, AXIS, DTYPE, FLAG, NUMBER, Parameter, one_of, optional
 from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
-from scanopt.array.types import COMPLEX, Dim, TensorType
+from scanopt.array.types import COMPLEX, Dim, TensorType, dtype_name
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["reduce", "shift_axis"]
@@ -132,7 +132,7 @@ _reduction("all", no_gradient, exact=True)
 def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **more: Any) -> Variable:
     """The reduction `name` of x over axis (int, ints, or None for all)."""
     v = as_variable(x)
-    options = more if dtype is None else {**more, "dtype": np.dtype(dtype).name}
+    options = more if dtype is None else {**more, "dtype": dtype_name(dtype)}
     return apply(Op.make(name, axis=axes_of(axis, v), keepdims=bool(keepdims), **options), v)
 
 

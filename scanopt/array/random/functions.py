@@ -28,6 +28,7 @@ from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.selecting import take
 from scanopt.array.operators.shaping import as_dims, reshape_to
 from scanopt.array.registry import FUNCTIONS
+from scanopt.array.types import dtype_name
 from scanopt.array.variable import Apply, Constant, Variable, apply, describe
 from scanopt.config import config
 
@@ -118,7 +119,7 @@ def _dims(size: Any, ndim: int | None, *params: Variable) -> tuple[Any, ...]:
 
 def _draw(name: str, key: Any, dims: Sequence[Any], dtype: str, *params: Variable, **more: Any) -> Variable:
     shape, inputs = split_dims(dims)
-    op = Op.make(f"random_{name}", shape=shape, dtype=np.dtype(dtype).name, **more)
+    op = Op.make(f"random_{name}", shape=shape, dtype=dtype_name(dtype), **more)
     return apply(op, _state(key), *params, *inputs)
 
 
@@ -135,7 +136,7 @@ def _valid(x: Any, what: str, **rule: Any) -> Variable:
 def _real(dtype: Any, *params: Any) -> str:
     """The dtype of real numbers: `config.floatX`, or more where parameters have more."""
     if dtype is not None:
-        wanted = np.dtype(dtype)
+        wanted = np.dtype(dtype_name(dtype))
         if wanted.kind != "f":
             raise TypeError(f"expected a floating point dtype, found {wanted}")
         return str(wanted.name)
@@ -258,7 +259,7 @@ def integers(key: Any, low: Any, high: Any = None, size: Any = (), ndim: int | N
     span = _valid(span, "integers: high - low", low=1)
     drawn = _draw("integers", key, dims, "int64", span)
     drawn = drawn if _is(first, 0) else elementwise("add", drawn, _like(first, "int64", dims))
-    return cast(drawn, np.dtype(dtype).name)
+    return cast(drawn, dtype_name(dtype))
 
 
 def binomial(key: Any, size: Any = (), n: Any = 1, p: Any = 0.5, ndim: int | None = None,
@@ -347,7 +348,7 @@ def choice(key: Any, size: Any = (), a: Any = 2, replace: bool = True, p: Any = 
     else:
         places = _some(key, dims, many)
     chosen = take(source, places, 0) if source.ndim else places
-    return chosen if dtype is None else cast(chosen, np.dtype(dtype).name)
+    return chosen if dtype is None else cast(chosen, dtype_name(dtype))
 
 
 def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:

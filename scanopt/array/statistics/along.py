@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import on_axis
@@ -17,6 +15,7 @@ from scanopt.array.operators.shaping import expand_dims
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
 from scanopt.array.statistics.reductions import kept, no_out
+from scanopt.array.types import dtype_name
 from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["along", "places"]
@@ -43,7 +42,7 @@ def _cumulative(name: str, what: str) -> None:
     def f(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Variable:
         v = as_variable(a)
         no_out(name, v, out)
-        return along(name, v, axis, **({} if dtype is None else {"dtype": np.dtype(dtype).name}))
+        return along(name, v, axis, **({} if dtype is None else {"dtype": dtype_name(dtype)}))
 
     f.__name__ = f.__qualname__ = name
     f.__doc__ = (

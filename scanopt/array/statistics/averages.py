@@ -16,6 +16,7 @@ from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims, squeeze
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of
+from scanopt.array.types import dtype_name
 from scanopt.array.variable import Variable, describe
 
 __all__ = ["average", "beside", "corrcoef", "cov"]
@@ -91,7 +92,7 @@ def cov(
     x = _rows(m, "cov", rowvar)
     if y is not None:
         x = concatenate([x, _rows(y, "cov", rowvar)], 0)
-    x = cast(x, np.dtype(dtype).name if dtype is not None else np.result_type(x.dtype, "float64").name)
+    x = cast(x, dtype_name(dtype) if dtype is not None else np.result_type(x.dtype, "float64").name)
     if ddof is not None and ddof != int(ddof):
         raise ValueError(f"ddof must be an integer, found {ddof!r}")
     off = (0 if bias else 1) if ddof is None else int(ddof)
