@@ -96,13 +96,18 @@ class Plan:
         self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
         self.open = {n: x for n, x in products.items() if n.kind == "tiled"}
         self._lay_out(self._tried)
+        self._ahead = frozenset(n for n in self._tried if n.kind == "ahead")
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
 
     def _lay_out(self, chosen: frozenset[Number]) -> None:
-        """Find the places of scratch memory, and all numbers.  chosen: which ways of products are taken."""
+        """Note the places of scratch memory, and all numbers.  chosen: which ways of products are taken."""
+        self._layout = self._layout_for(chosen)
+
+    def _layout_for(self, chosen: frozenset[Number]) -> tuple[int, list[tuple[str, int, int]]]:
+        """The bytes of scratch memory, and all numbers."""
         recipe = self.variant.recipe
         unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n.kind == "tiled" and n not in chosen}
         unused |= {i for n in chosen if n.tiling for i in n.tiling.copies}
@@ -110,7 +115,12 @@ class Plan:
         offsets, size = scratch_offsets(given, self._known, recipe.lives, recipe.onto)
         told = {n: int(n in chosen) for n in recipe.numbers if n.tiling}
         told |= {n: offsets[n.keep] for n in recipe.numbers if n.kind == "offset"}
-        self._layout = size, [self._number(name, told) for name in recipe.kernel.numbers]
+        return size, [self._number(name, told) for name in recipe.kernel.numbers]
+
+    @cached_property
+    def _at_once(self) -> tuple[int, list[tuple[str, int, int]]]:
+        """The same where no rows of products are made ahead, as for factors that are not packed."""
+        return self._layout_for(self._tried - self._ahead)
 
     @property
     def size(self) -> int:
@@ -204,7 +214,8 @@ class Plan:
             n if k.rows is None else min(n, int(arrays[at]) if at >= 0 else int(k.rows))
             for k, at in zip(loop.keeps, self._kept, strict=True)
         ]
-        size, known = self._layout  # which another thread may change: these belong together
+        packed = not self._ahead or all(x.flags.c_contiguous for x in given)
+        size, known = self._layout if packed else self._at_once  # another thread may change it: these belong together
         memory = getattr(kept, "memory", None)
         if memory is None or memory.size != size + ALIGNED:
             memory = np.empty(size + ALIGNED, "uint8")

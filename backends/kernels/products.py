@@ -11,24 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import (
-    INDEX,
-    ONE,
-    ZERO,
-    Do,
-    Expr,
-    For,
-    If,
-    Inner,
-    Let,
-    Lit,
-    Load,
-    Stmt,
-    Store,
-    Var,
-    plus,
-    times,
-)
+from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
@@ -62,7 +45,7 @@ def _ahead(node: Product, w: Lowering) -> None:
     """All rows at once, unless the loop that reads them makes them."""
     (m, k), (_, n) = (w.axes(a) for a in node.args)
     item = _item(node.dtype)
-    (left, by_rows), (right, by_columns) = (_factor(w, a, node) for a in node.args)
+    (left, _), (right, _) = (_factor(w, a, node) for a in node.args)
     ring = w.scratch(node.dtype, (Lit(ROWS), n))
     known, rows = len(w.numbers), w.place(node.out)
     copies = [len(w.given) - 1]
@@ -70,8 +53,7 @@ def _ahead(node: Product, w: Lowering) -> None:
         _called(node, rows, w)
     copies += [x.tiling.panels for x in w.numbers[known:] if x.tiling and x.kind == "tiled"]
     tiling = Tiling(node.dtype, (m, k, n), (times(k, item), item), (times(n, item), item), False, -1, tuple(copies))
-    test = Var(w.fresh("b"), INDEX)
-    w.head.append(Let(test.name, _test(tiling, (*by_rows, *by_columns), w, "ahead"), INDEX))
+    test = w.number(Number("ahead", tiling=tiling))
     w.code.append(If(test, (), tuple(code)))
     w.ahead[node.out] = Ahead(node.dtype, (m, k, n), test, left, right, ring, rows)
 
@@ -259,9 +241,9 @@ def _dotted(
     return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
 
 
-def _test(tiling: Tiling, strides: Strides, w: Lowering, kind: str = "tiled") -> Expr:
+def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
     """Whether a plan makes a product so, and its factors lie as planned for."""
-    test: Expr = w.number(Number(kind, tiling=tiling))
+    test: Expr = w.number(Number("tiled", tiling=tiling))
     for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
         if planned != found:
             test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
