@@ -19,6 +19,7 @@ _ABSENT = {
     "sparse SparseType": "there are no sparse arrays: use dense ones",
     "gpuarray gpu_from_host cuda transfer": "function(..., backend='cupy') runs on a GPU; nothing is moved by hand",
     "signal max_pool_2d pool_2d": "take T.max over windows: x.reshape((n, k, m, k)).max((1, 3))",
+    "topk argtopk topk_and_argtopk": "take T.sort(x)[-k:], or T.argsort(x)[-k:] for the places",
     "NumericType Scalar DenseTensorType TensorLike": "every type is a TensorType: T.tensor(dtype, shape)",
     "RandomType RandomVariable random_state_type RandomGeneratorType":
         "use T.shared_randomstreams.RandomStreams(seed), or T.random with a key",

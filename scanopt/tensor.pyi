@@ -104,6 +104,7 @@ from scanopt.array.functions.windows import hamming as hamming
 from scanopt.array.functions.windows import hanning as hanning
 from scanopt.array.functions.windows import kaiser as kaiser
 from scanopt.array.linalg_norms import norm as norm
+from scanopt.array.linalg_norms import norm_of_elements as norm_of_elements
 from scanopt.array.linalg_products import matrix_transpose as matrix_transpose
 from scanopt.array.nnet_convolutions import sliding_window_view as sliding_window_view
 from scanopt.array.operators.axes import atleast_1d as atleast_1d
@@ -361,7 +362,7 @@ def argmax(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = 
 def argmin(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = ...) -> Variable:
     """The first place of the least element along axis, of all elements in order where it is None: int64."""
 
-def around(x: Any, decimals: int = ...) -> Variable:
+def around(x: Any, decimals: Any = ..., mode: str | None = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
 
 def as_tensor(x: Any, name: str | None = ..., ndim: int | None = ..., dtype: str | None = ...) -> Variable:
@@ -1066,10 +1067,10 @@ def right_shift(x: Any, y: Any) -> Variable:
 def rint(x: Any) -> Variable:
     """np.rint of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def round(x: Any, decimals: int = ...) -> Variable:
+def round(x: Any, decimals: Any = ..., mode: str | None = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
 
-def round_half_to_even(x: Any, decimals: int = ...) -> Variable:
+def round_half_to_even(x: Any, decimals: Any = ..., mode: str | None = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
 
 def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:

@@ -51,6 +51,46 @@ def test_python_numbers_take_the_dtype_of_the_first_array() -> None:
     np.testing.assert_array_equal(T.add(1, 2.5, x).eval({x: [1.0]}), [4.5])
 
 
+# ---- functions that NumPy has, too ----
+
+
+def test_the_norm_of_a_variable_is_that_of_its_elements() -> None:
+    X, values = T.dmatrix("X"), np.array([[1.0, -2.0, 2.0], [0.0, 4.0, -3.0]])
+    orders: list[Any] = [None, 1, 2, 3, 0.5, np.inf, -np.inf]
+    norms = [v for L in orders for v in (X.norm(L), X.norm(L, axis=1), X.norm(L, axis=0, keepdims=True))]
+    expected = [
+        v
+        for L in orders
+        for v in (
+            np.linalg.norm(values.ravel(), L),
+            np.linalg.norm(values, L, axis=1),
+            np.linalg.norm(values, L, axis=0, keepdims=True),
+        )
+    ]
+    for call in both([X], norms):
+        for found, want in zip(call(values), expected, strict=True):
+            np.testing.assert_allclose(found, want, rtol=1e-14)
+    assert X.norm(2, axis=(0, 1)).eval({X: values}) == np.sqrt((values**2).sum())
+    np.testing.assert_allclose(scanopt.grad(X.norm(2), X).eval({X: values}), values / np.sqrt((values**2).sum()))
+
+
+def test_modes_of_rounding_by_name() -> None:
+    x, values = T.dvector("x"), [0.5, 1.5, -2.5, 1.25]
+    ways = [T.round(x, "half_away_from_zero"), x.round(mode="half_to_even"), T.round(x, mode=None), np.round(x, 1)]
+    for call in both([x], ways):
+        found = [list(v) for v in call(values)]
+        assert found == [[1, 2, -3, 1], [0, 2, -2, 1], [0, 2, -2, 1], [0.5, 1.5, -2.5, 1.2]]
+    for wrong in (lambda: T.round(x, "half_up"), lambda: T.round(x, 1, "half_away_from_zero")):
+        with pytest.raises(ValueError, match="mode must be 'half_to_even'"):
+            wrong()
+
+
+def test_ifelse_is_in_a_module_of_its_name() -> None:
+    x = T.dvector("x")
+    assert scanopt.ifelse.ifelse is scanopt.ifelse
+    assert scanopt.ifelse.ifelse(x.sum() > 0, x, -x).eval({x: [-1.0]}) == [1.0]
+
+
 # ---- arguments of scan ----
 
 

@@ -21,7 +21,7 @@ from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import Variable, describe
 
-__all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
+__all__ = ["cond", "matrix_norm", "norm", "norm_of_elements", "vector_norm"]
 
 _ORDERS = "None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf"
 
@@ -57,6 +57,26 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> V
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError(f"norm over axis {axis!r}: expected one axis, or two different ones ({describe(v)})")
     return _of_matrices(v, ord, *axes, keepdims)
+
+
+@public("norm_of_elements")
+def norm_of_elements(x: Any, L: Any = 2, axis: Any = None, keepdims: bool = False) -> Variable:
+    """Theano's `x.norm(L)`: (abs(x) ** L).sum(axis) ** (1 / L), of all elements where no axis is given.
+
+    Of a matrix, `norm(x, 2)` is the greatest singular value; this is the root of the sum of squares.
+
+    >>> x = as_variable(np.ones((2, 2)))
+    >>> norm_of_elements(x, 2).eval(), x.norm(1).eval()
+    (array(2.), array(4.))
+    """
+    v = _inexact(x)
+    if isinstance(L, str):
+        return norm(v, L, axis, keepdims)
+    if L is None or L == 2:
+        return _root_of_squares(v, axis, keepdims)
+    if abs(L) == np.inf:
+        return reduce("max" if L > 0 else "min", abs(v), axis, keepdims)
+    return elementwise("power", reduce("sum", elementwise("power", abs(v), L), axis, keepdims), 1 / L)
 
 
 def _root_of_squares(v: Variable, axis: Any, keepdims: bool) -> Variable:

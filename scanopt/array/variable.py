@@ -239,12 +239,12 @@ for _py, _name in {"neg": "neg", "abs": "abs", "invert": "invert", "pos": "posit
 for _name in (
     "sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "cumsum",
     "cumprod", "dot", "reshape", "flatten", "ravel", "transpose", "dimshuffle", "astype", "clip",
-    "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill", "norm",
+    "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill",
     "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like", "ptp", "tile", "nonzero",
     "argpartition", "choose", "searchsorted", "conjugate",
 ):  # fmt: skip
     setattr(Variable, _name, _call(_name))
-for _py, _name in {"set": "set_subtensor", "inc": "inc_subtensor"}.items():
+for _py, _name in {"set": "set_subtensor", "inc": "inc_subtensor", "norm": "norm_of_elements"}.items():
     setattr(Variable, _py, _call(_name))
 Variable.__getitem__ = _call("getitem")
 for _prop in ("T", "mT", "flat", "shape", "size", "real", "imag"):

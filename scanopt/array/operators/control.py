@@ -75,6 +75,9 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     return _one(test, then, otherwise)
 
 
+vars(ifelse)["ifelse"] = ifelse  # Theano's function of this name is in a module of this name
+
+
 def _one(test: Variable, then: Any, otherwise: Any) -> Variable:
     sides = [then, otherwise]
     weak = [isinstance(x, int | float | complex) and not isinstance(x, np.generic) for x in sides]

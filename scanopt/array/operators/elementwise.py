@@ -12,7 +12,7 @@ from scanopt.array.constants import as_variable, promoted
 from scanopt.array.derivatives import elementwise_gradient, unspread
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import DTYPE, integer
-from scanopt.array.registry import public
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import broadcast, common_dtype, probe_dtype, ufunc_dtypes
 from scanopt.array.types import TensorType, dtype_name
 from scanopt.array.ufuncs import elementwise
@@ -181,8 +181,17 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 
 @public("round", "around", "round_half_to_even", numpy=("round", "around"))
-def round_(x: Any, decimals: int = 0) -> Variable:
-    """x rounded to a number of decimals, halves to even."""
+def round_(x: Any, decimals: Any = 0, mode: str | None = None) -> Variable:
+    """x rounded to a number of decimals, halves to even.
+
+    mode: "half_to_even" or, without decimals, "half_away_from_zero"; Theano has it in the place of decimals.
+    """
+    if isinstance(decimals, str):
+        decimals, mode = 0, decimals
+    if mode == "half_away_from_zero" and decimals == 0:
+        return FUNCTIONS["round_half_away_from_zero"](x)  # type: ignore[no-any-return]
+    if mode not in (None, "half_to_even"):
+        raise ValueError(f"mode must be 'half_to_even' or, of 0 decimals, 'half_away_from_zero', found {mode!r}")
     return apply(Op.make("round", decimals=int(decimals)), as_variable(x))
 
 
