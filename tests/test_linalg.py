@@ -110,6 +110,24 @@ def test_cholesky_factors(lower: bool) -> None:
     np.testing.assert_allclose(found[1], np.linalg.solve(a, b), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("lower", [True, False])
+def test_what_scipy_assumes_of_a_system(lower: bool) -> None:
+    a, b = positive(3), numbers(3, 2)
+    half = np.tril(a) + np.triu(numbers(3, 3), 1) if lower else np.triu(a) + np.tril(numbers(3, 3), -1)
+    made = [
+        T.linalg.solve(A, B, assume_a="pos", lower=lower),
+        T.slinalg.cholesky(A, lower=lower),
+        *(T.linalg.solve(A + A.T, B, assume_a) for assume_a in ("gen", "sym", "her")),
+    ]
+    expected = [np.linalg.solve(a, b), scipy.linalg.cholesky(a, lower=lower), *[np.linalg.solve(half + half.T, b)] * 3]
+    f = scanopt.function([A, B], made)
+    for run in (f, f.unoptimized):
+        for found, want in zip(run(half, b), expected, strict=True):
+            np.testing.assert_allclose(found, want, rtol=1e-9)
+    with pytest.raises(ValueError, match="assume_a must be"):
+        T.linalg.solve(A, B, assume_a="triangular")
+
+
 def test_inverses_and_determinants() -> None:
     a = regular(3, stack=(2,))
     a[1] = -a[1]

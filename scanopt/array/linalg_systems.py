@@ -25,16 +25,22 @@ class SlogdetResult(NamedTuple):
     logabsdet: Variable
 
 
-def solve(a: Any, b: Any) -> Variable:
+def solve(a: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variable:
     """x with a x = b, as np.linalg.solve.
 
     a: (..., n, n).  b: a vector of n, or (..., n, k) of k right-hand sides; the first axes broadcast.
-    Raises ValueError for other shapes, TypeError for half precision; LinAlgError at run time where a is
-    singular, unless there are no right-hand sides (k = 0).
+    assume_a: "pos" for a positive definite a, of which only the lower (or upper) triangle is read, as by
+    scipy.linalg.solve; "gen", "sym" and "her" solve any system.
+    Raises ValueError for other shapes and names, TypeError for half precision; LinAlgError at run time where a is
+    singular (with "pos" not positive definite), unless there are no right-hand sides (k = 0).
 
     >>> solve(np.eye(3), np.ones((3, 2))).type.shape
     (3, 2)
     """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(f"assume_a must be 'gen', 'sym', 'her' or 'pos', found {assume_a!r}")
+    if assume_a == "pos":
+        return cho_solve((cholesky(a, lower=lower), lower), b)
     return apply(Op.make("solve"), as_tensor_variable(a), as_tensor_variable(b))
 
 
@@ -87,10 +93,10 @@ def lu_solve(lu: Any, b: Any, trans: Any = 0) -> Variable:
     return apply(Op.make("lu_solve", trans=_trans(trans, factors)), factors, as_tensor_variable(b))
 
 
-def cholesky(a: Any, upper: bool = False) -> Variable:
+def cholesky(a: Any, upper: bool = False, *, lower: bool | None = None) -> Variable:
     """The lower triangular L with L L^H = a (upper: the U with U^H U = a), as np.linalg.cholesky.
 
-    a: (..., n, n); only the lower (or upper) triangle is read.
+    a: (..., n, n); only the lower (or upper) triangle is read.  lower: what PyTensor has in place of upper.
     Raises ValueError for other shapes; LinAlgError at run time where a is not positive definite.
 
     >>> from scanopt import interpret
@@ -99,7 +105,7 @@ def cholesky(a: Any, upper: bool = False) -> Variable:
            [1., 1.]])
     """
     x = as_tensor_variable(a)
-    if not upper:
+    if lower or (lower is None and not upper):
         return apply(Op.make("cholesky"), x)
     return _adjoint(apply(Op.make("cholesky"), _adjoint(x)))
 
