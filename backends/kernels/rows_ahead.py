@@ -86,12 +86,10 @@ def _is_packed(name: str, dtype: str, w: Lowering) -> bool:
 def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     """What step t does to have its row."""
     m, k, n = made.dims
-    last = Do("subtract", (m, Lit(ROWS)), INDEX, INDEX)
+    last = Do("subtract", (m, Lit(ROWS)), INDEX, INDEX)  # of the last rows some may be made twice
     at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
     first, row, left = Var(w.fresh("b"), INDEX), w.pointer(made.dtype), w.pointer(made.dtype)
-    begin = Do(
-        "minimum", (Do("subtract", (t, at), INDEX, INDEX), last), INDEX, INDEX
-    )  # the last rows may be made twice
+    begin = Do("minimum", (Do("subtract", (t, at), INDEX, INDEX), last), INDEX, INDEX)
     item = Lit(np.dtype(made.dtype).itemsize)
     strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
     slot = w.slot("matmul", (made.dtype,) * 3)
