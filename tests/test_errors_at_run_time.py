@@ -89,6 +89,16 @@ def test_a_state_that_no_step_reads_keeps_its_shape() -> None:
             run(ones(4, 3), ones(1))
 
 
+def test_states_that_become_the_same_each_keep_their_shape() -> None:
+    x = T.dvector("x")
+    f = function([X, x, h0], scan(lambda r, s, q: [r, r], X, [x, h0])[0])
+    assert [r.shape for r in f(ones(4, 3), ones(3), ones(3))] == [(4, 3), (4, 3)]
+    for lengths in ((1, 3), (3, 1)):
+        for run in (f, f.as_written, f.unoptimized):
+            with pytest.raises(ValueError, match="changes its shape"):
+                run(ones(4, 3), *map(ones, lengths))
+
+
 @pytest.mark.parametrize("backend", ["numpy", "c"])
 def test_an_index_of_64_bits_that_is_no_length(backend: str) -> None:
     x, p = T.dvector("x"), T.tensor("uint64", (None,), "p")

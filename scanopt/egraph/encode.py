@@ -87,7 +87,7 @@ class Encoder:
             while self._pending:
                 state, s, scope = self._pending.pop()
                 label = self.graph.states[state].label
-                self.graph.states[state] = StateInfo(label, (self._update(s, scope),))
+                self.graph.states[state] = StateInfo(label, (self._checked(s.output_state, scope),))
             if self._checks:
                 checks.append(self._check(*self._checks.pop()))
         self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
@@ -208,9 +208,7 @@ class Encoder:
             return self._new(Form("apply", args, operator=x.owner.op), x.type)
         if isinstance(x.owner, Scan):
             scan, inner = x.owner, self._scope(x.owner, scope)
-            kept = scan.traced[x.index]
-            state = next((s for s in scan.states if s.output_state is kept), None)
-            value = self._done[kept, inner] if state is None else self._update(state, inner)
+            value = self._checked(scan.traced[x.index], inner)
             return self._new(Form("stack", (value,), clock=inner.clock), x.type)
         if scope is not None:
             return self._new(Form("hold", (self._done[x, scope.parent],), clock=scope.clock), x.type)
@@ -227,15 +225,15 @@ class Encoder:
         init = self._initial_rows(state, outer)
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
-    def _update(self, state: State, scope: LoopScope) -> int:
-        """The update of a state: its value after a step."""
-        update = state.output_state
-        found = self._encode(update, scope)
-        if state not in self._watched:
-            return found
-        op, first = Op.make("shaped_like", axes=update.ndim), self._encode(state.init_outer, scope.parent)
-        first = self._new(Form("hold", (first,), clock=scope.clock), state.init_outer.type)
-        return self._new(Form("apply", (found, first), operator=op), update.type)
+    def _checked(self, kept: Variable, scope: LoopScope) -> int:
+        """What a step gives; where it is what states become, with the shape of each that is watched."""
+        found = self._encode(kept, scope)
+        for state in scope.scan.states:
+            if state.output_state is kept and state in self._watched:
+                op, first = Op.make("shaped_like", axes=kept.ndim), self._encode(state.init_outer, scope.parent)
+                first = self._new(Form("hold", (first,), clock=scope.clock), state.init_outer.type)
+                found = self._new(Form("apply", (found, first), operator=op), kept.type)
+        return found
 
     def _initial_rows(self, state: State, outer: int) -> int:
         """Row 0 of a sit-sot's buffer is its initial state; a mit-sot reads its first `depth` rows."""
