@@ -6,11 +6,11 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, seq, steps
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, on, seq, steps, to_step
 from scanopt.facts.lists import held
 from scanopt.facts.loops import same_value, some_steps
 from scanopt.facts.operators import guarded_by
-from scanopt.facts.raising import always, hoistable
+from scanopt.facts.raising import always, hoistable, invariant
 from scanopt.facts.shapes import same_length
 
 
@@ -81,6 +81,30 @@ def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation
 def length_from_outside(v: Value, w: Value) -> Equation:
     """A length that follows from shapes alone is a length of an array further out, or a constant."""
     return Equation(v, w, when=[same_length(v, w)])
+
+
+def _reduced(v: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s + v), v, [T.constant(0.0, dtype="float64")])[0].sum()
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda x, y: scanopt.scan(lambda v, s, y: T.tanh(s * _reduced(y) + v), x, [x[0]], [y])[0],
+        lambda X, x: scanopt.map(lambda r, x: scanopt.map(lambda v, x: T.tanh(_reduced(x) * v), r, [x])[0], X, [x])[0],
+        lambda X: scanopt.map(lambda r: scanopt.map(lambda v, r: T.tanh(_reduced(r) * v), r, [r])[0], X)[0],
+    ),
+    never=(
+        lambda X, a: scanopt.scan(lambda r, s: T.tanh(s * _reduced(r)), X, [a])[0],
+        lambda x: scanopt.scan(lambda s: s * _reduced(s), None, [x], n_steps=5)[0],
+        lambda x, X, Y: scanopt.scan(
+            lambda v, s, X, Y: s * scanopt.scan(lambda r, z: T.tanh(z + r), X, [Y[7]])[0].sum() + v, x, [x[0]], [X, Y]
+        )[0],
+    ),
+)
+def loop_that_changes_nothing(c: Clock, V: Value) -> Equation:
+    """A loop inside c that reads nothing that changes in c runs once, before c."""
+    return Equation(V, hold(c, on(to_step(c, 0), V)), when=[invariant(c, V)])
 
 
 def _added(x: Any, n: Any) -> Any:

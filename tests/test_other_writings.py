@@ -67,6 +67,10 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         ],
     ),
     "behind the first state": (lambda x, y: _tanh(x, y)[2:4], lambda x, y: T.concatenate([x[None], _tanh(x, y)])[3:5]),
+    "a loop that changes nothing": (
+        lambda x, y: _filter(lambda v, s, q: T.tanh(s * q + v), x, y[0], _tanh(np.float64(0), y)[-1]),
+        lambda x, y: _filter(lambda v, s, y: T.tanh(s * _tanh(np.float64(0), T.neg(T.neg(y)))[-1] + v), x, y[0], y),
+    ),
     "equal maxima": (
         lambda x, y: _product(lambda v, s, r: [T.maximum(s * 0.9, v), T.maximum(s * 0.9, v)], y, [x[0], x[0]]),
         lambda x, y: _product(lambda v, s, r: [T.maximum(s * 0.9, v), T.maximum(v, r * 0.9)], y, [x[0], x[0]]),

@@ -17,6 +17,7 @@ from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
+from scanopt.analysis.invariant_loops import invariant_loops
 from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
@@ -86,6 +87,7 @@ class GivenFacts:
         yield from _always(g)
         yield from static_shapes(g, self._lengths)
         yield from stacked_states(g, self._lengths)
+        yield from invariant_loops(g, self._choices, self._lengths)
         yield from _shaped_as_arguments(g, self._lengths)
         yield from _raising(g, self._choices, self._lengths)
         for i, f in g.forms():

@@ -27,7 +27,10 @@ from scanopt.facts.lists import held, sliced
 from scanopt.facts.loops import runs_all, some_steps
 from scanopt.facts.operators import elementwise, quiet, safe
 
-__all__ = ["always", "fits", "harmless", "hoistable", "raises_alike", "sure", "total", "total_list"]
+__all__ = [
+    "always", "fits", "harmless", "hoistable", "invariant", "invariant_if_run", "raises_alike", "sure", "total",
+    "total_list",
+]  # fmt: skip
 
 
 @fact
@@ -67,6 +70,17 @@ def hoistable(c: Clock, op: Op, xs: Args, *, f: Text, o: Args, v: Value) -> Rule
     yield when(held(c, xs, o, f), sure(op, xs)).then(hoistable(c, op, xs))
     yield when(held(c, xs, o, f), v.is_(op(xs)), always(v), safe(op)).then(hoistable(c, op, xs))
     yield when(held(c, xs, o, f), v.is_(op(xs)), always(v), some_steps(c)).then(hoistable(c, op, xs))
+
+
+@fact
+def invariant_if_run(c: Clock, V: Value) -> None:
+    """V, a trace of a loop inside c, reads nothing that changes from step to step of c (given)."""
+
+
+@fact
+def invariant(c: Clock, V: Value) -> Rules:
+    """V, a trace of a loop in c, is the same at all steps of c, and may be computed where c runs none (given)."""
+    yield when(invariant_if_run(c, V), always(V), some_steps(c)).then(invariant(c, V))
 
 
 @fact

@@ -1,7 +1,5 @@
 """For each atom of each rule of facts what shows that it is needed: see docs/fact-mutations.md."""
 
-# atoms are as long as they are
-
 from __future__ import annotations
 
 __all__ = ["STEERING", "WITNESSES"]
@@ -134,6 +132,9 @@ WITNESSES: dict[str, str] = {
     "hoistable 1 safe(op)": "invariant_of_loop, never 1",
     "hoistable 2 always(v)": "hidden invariant in steps",
     "hoistable 2 some_steps(c)": "invariant_of_loop, never 1",
+    "invariant 0 invariant_if_run(c, V)": "loop_that_changes_nothing, never 1",
+    "invariant 0 always(V)": "hidden rows in steps",
+    "invariant 0 some_steps(c)": "loop_that_changes_nothing, never 2",
     "raises_alike 1 v = op(*xs)": "hidden squeeze",
     "raises_alike 1 always(v)": "hidden squeeze",
     "raises_alike 1 safe(op)": "operator_of_sequences, never 2",

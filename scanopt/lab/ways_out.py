@@ -90,6 +90,10 @@ WAYS_OUT: dict[str, WayOut] = {
         "the number of inner steps may differ between the steps of the outer loop, or the outer one ends early",
         "besides until, bound the inner loop by a number that does not change in the outer one (n_steps=...)",
     ),
+    "invariant": WayOut(
+        "the inner loop reads something that changes from step to step, or may raise in a loop that may run no step",
+        "pass what it reads as non-sequences; give the outer loop a known number of steps",
+    ),
     "same_numbers": WayOut("it is no array of few numbers that are known one by one", _FEW),
     "same_sums": WayOut("it is no array of few numbers that are known one by one, or nothing is added up", _FEW),
     "same_length": WayOut("the length is not known to be that of an array outside of the loop", _LENGTHS),

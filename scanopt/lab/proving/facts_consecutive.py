@@ -1,9 +1,10 @@
-"""Meanings of facts about loops in parts: what is computed alike is of one type."""
+"""Meanings of facts about loops in parts, what is computed alike is of one type, and in loops that change nothing."""
 
 from __future__ import annotations
 
-from scanopt.calculus.terms import Clock, Value
-from scanopt.lab.proving.facts import fact
+from scanopt.calculus.terms import Clock, Term, Value
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.facts import fact, say
 from scanopt.lab.proving.model import Model
 
 __all__: list[str] = []
@@ -29,3 +30,13 @@ def followed_by(m: Model, c: Clock, v: Value, w: Value) -> None:
 @fact
 def preceded_by(m: Model, c: Clock, v: Value, w: Value) -> None:
     followed_by(m, c, v, w)
+
+
+@fact
+def invariant(m: Model, c: Clock, v: Term) -> None:
+    """Without a step of c there is nothing to say: no value of c is computed."""
+    if not m.loops.executed(c, {}):
+        raise NoProgramError(f"{c} takes no step")
+    everywhere = Value(f"{v.head} everywhere")
+    m.places.on[everywhere.head] = None
+    say(m, v, lambda at: m.value(everywhere, m.loops.outside(c, at)))
