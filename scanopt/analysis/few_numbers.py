@@ -72,6 +72,7 @@ class _Telling:
         for name in ("classes", "types", "states", "consts", "written"):
             setattr(self.g, name, dict(getattr(g, name)))
         self._ids = {f: i for i, f in g.forms()}
+        self._next = 1 + max(g.classes, default=-1)
         self._order: dict[int, Form] = {}
         self._sites: tuple[str, ...] | None = None
         self._same: dict[tuple[int, int], None] = {}
@@ -100,7 +101,7 @@ class _Telling:
         shape, *others = dict.fromkeys(g.types[i].shape for i in (update, *read))
         if others or not shape or not _few(shape, _MOST_OF_STATE) or not self._in_parts(update, read, shape):
             return None
-        new = len(g.states) + np.arange(prod(n or 0 for n in shape)).reshape([n or 0 for n in shape])
+        new = 1 + max(g.states) + np.arange(prod(n or 0 for n in shape)).reshape([n or 0 for n in shape])
         g.states |= {int(r): g.states[s] for r in new.flat}
         return new
 
@@ -119,7 +120,8 @@ class _Telling:
 
     def _new(self, form: Form, type: TensorType) -> int:
         """A term, which stands in the order from now on."""
-        i = self._ids.setdefault(form, len(self._ids))
+        i = self._ids.setdefault(form, self._next)
+        self._next = max(self._next, i + 1)
         if i not in self._order:
             self._order[i] = form
             self.g.classes[i], self.g.types[i] = [form], type
