@@ -23,7 +23,7 @@ __all__ = ["KERNELS", "KernelCosts"]
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
-CACHED = 65_536
+CACHED = 1 << 18
 """So many bytes of one value stay in a cache beside the others."""
 
 

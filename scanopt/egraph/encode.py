@@ -78,6 +78,13 @@ class Encoder:
         """Encode the outputs and everything they need."""
         self._always = unconditional(outputs)
         roots = [self._encode(x, None) for x in outputs]
+        checks = self._completed()
+        self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
+        self.graph.written = _written(self.graph)
+        return self.graph
+
+    def _completed(self) -> list[int]:
+        """Encode what steps compute for later ones and check, and what ends loops; the checks."""
         checks: list[int] = []
         while self._pending or self._checks or self._endings:
             while self._endings:
@@ -90,9 +97,7 @@ class Encoder:
                 self.graph.states[state] = StateInfo(label, (self._checked(s.output_state, scope),))
             if self._checks:
                 checks.append(self._check(*self._checks.pop()))
-        self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
-        self.graph.written = _written(self.graph)
-        return self.graph
+        return checks
 
     def may_change(self) -> set[State]:
         """States whose shape may change unnoticed: laws may split or remove their loop, or no step reads them.
@@ -103,6 +108,7 @@ class Encoder:
         for i, (s, scope) in self._unread().items():
             doubtful[i] = s
             self._encode(s.input_states[0], scope)
+        self._completed()
         if not doubtful:
             return set()
         return {doubtful[s] for s in changing(self.graph, known_lengths(self.graph)) if s in doubtful}
