@@ -171,9 +171,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "row_at_computed_place 3": "how many rows are left is computed once more, of those that are left",
         "value_seen_backwards 2": "a row that may not be there, of an array that only laws wrote",
     },
-    "random programs": {
-        "seed 105": "initial rows cut when it was lowered, which cost nothing",
-    },
+    "random programs": {"seed 105": "initial rows cut when it was lowered, which cost nothing"},
     "random programs of all dtypes": {"seed 105": "initial rows cut when it was lowered, which cost nothing"},
     "gradients of random programs": {"seed 104": "a cumulative sum in a loop that laws made"},
 }

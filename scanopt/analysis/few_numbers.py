@@ -33,10 +33,12 @@ _JOINING = ("concatenate", "setitem", "stack")
 
 _MOST_OF_STATE, _MOST = 6, 16
 """So many numbers, at most, has a state that is told, and an array."""
+_MOST_MORE = 100
+"""So many terms more, at most, has the program then: laws work on them, too."""
 
 
 def in_numbers(g: Encoded, loosely: bool) -> Encoded:
-    """The program, and what its arrays of few numbers are, number by number; itself if there are none.
+    """The program, and what its arrays of few numbers are, number by number; itself if there are none, or too many.
 
     loosely: whether sums may be added up in another order.
     """
@@ -44,7 +46,7 @@ def in_numbers(g: Encoded, loosely: bool) -> Encoded:
     if g.same_numbers or not any(type.ndim and _few(type.shape) for type in begins):
         return g
     told = _Telling(g, loosely).told()
-    return told if told.same_numbers else g
+    return told if told.same_numbers and len(told.classes) <= len(g.classes) + _MOST_MORE else g
 
 
 def _begins(f: Form) -> bool:

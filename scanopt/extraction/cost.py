@@ -22,6 +22,7 @@ __all__ = [
     "CostModel",
     "CostTable",
     "Work",
+    "at_hand",
     "bytes_of",
     "cost_of_holding",
     "elements",
@@ -137,6 +138,12 @@ def cost_of_holding(model: CostModel, nbytes: float) -> float:
     if isinstance(table := NUMPY if model is numpy_cost else model, CostTable):
         return table.of_bytes(nbytes)
     return float(getattr(model, "held", 0.0)) * nbytes
+
+
+def at_hand(model: CostModel) -> CostModel:
+    """The model for sizes that a call has, where it has another one for these than for sizes that are assumed."""
+    found: CostModel = getattr(model, "at_hand", model)
+    return found
 
 
 _REGISTERED: dict[str, CostModel] = {"default": numpy_cost, "numpy": numpy_cost}

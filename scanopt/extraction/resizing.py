@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from scanopt.analysis.sizes import Sizes
 from scanopt.array.op import Operand
 from scanopt.calculus.forms import TermGraph
-from scanopt.extraction.cost import CostModel
+from scanopt.extraction.cost import CostModel, at_hand
 from scanopt.extraction.extract import Extraction, quickly, total
 from scanopt.extraction.memory_budget import fits, fitting
 from scanopt.extraction.ordering import Choice, EvaluationOrder
@@ -24,7 +24,7 @@ QUICK = 2000.0
 """Nanoseconds of a program that is not exchanged: a call costs about as much beside it."""
 WORTH = 0.9
 """A program takes the place of the first one if it costs no more than this part of it."""
-SPARE = 0.5
+SPARE = 0.9
 """Or if it costs no more, and makes no more than this part of the bytes, where these are more than a cache has."""
 CACHE = 2**18
 MANY = 4000
@@ -60,6 +60,7 @@ def for_sizes(
     graph: the e-graph that `first` was found in.  cost: in nanoseconds.  budget: bytes that it may hold, where one that
     holds so little is found.  None stands for `first`, where nothing is known of it at these sizes.
     """
+    cost = at_hand(cost)
     kept = _kept(first, operands, cost)
     if kept and kept.cost <= QUICK and fits(kept, budget):
         return kept

@@ -1,4 +1,5 @@
-"""shaped_like: checks that a state keeps its shape, also where laws leave no loop that would check it.
+"""shaped_like: checks that a state keeps its shape, also where laws leave no loop that would check it, and that arrays
+have one shape where laws leave nothing of what puts them together.
 
 spread_like: broadcasts a value as adding zeros of a shape would, without making these zeros.
 
@@ -27,8 +28,8 @@ def _last(x: Any, axes: int) -> tuple[Dim, ...]:
 
 def _changed(x: Sequence[Dim], y: Sequence[Dim]) -> ValueError:
     return ValueError(
-        f"a state of a loop changes its shape: it had shape {shape_text(y)}, but after a step it has shape "
-        f"{shape_text(x)}; the rows of a trace must all have one shape"
+        f"a state of a loop changes its shape, or arrays put together do not have the same shape: found shapes "
+        f"{shape_text(y)} and {shape_text(x)}"
     )
 
 
