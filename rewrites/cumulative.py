@@ -142,7 +142,7 @@ def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equatio
     never=(
         lambda x: _trace(lambda v, s: s + v, x, T.ones(())),
         lambda X: _trace(lambda v, s: s + v, X, T.zeros(3)),
-        lambda x: _trace(lambda v, s: s + v, T.expand_dims(x, 1), T.zeros(1)),
+        lambda x, y: _trace(lambda v, s: s + v, T.expand_dims(x, 1), T.zeros_like(y[:1])),
         lambda x: _trace(lambda v, s: s + v, T.cast(x, "float32"), T.zeros(())),
         lambda x: _trace(lambda v, s: s + v, T.cast(x, "float16"), T.zeros((), "float16")),
     ),
