@@ -59,10 +59,10 @@ def _powers(node: Powers, w: Lowering) -> None:
     w.code.append(Let(rows, _do("subtract", Var(few), Cast(enough, INDEX)), INDEX))
     small, large = w.scratch(dtype, (n,)), w.scratch(dtype, (n,))
     with w.into([]) as code:
-        base = w.cell(dtype)
+        base, places = w.cell(dtype), w.scratch(dtype, (n,))
         w.code.append(Store(base, ZERO, number_of(x)))
         for made, length, step in ((small, Var(few), ONE), (large, Var(rows), Var(few))):
-            _row(w, made, base, length, step, n, dtype)
+            _row(w, made, base, places, length, step, dtype)
     if dtype in ("float32", "float64"):
         first, above = _multiplied(w, small, Cast(x.value, dtype), Var(few), dtype)
         second, _ = _multiplied(w, large, above, Var(rows), dtype)
@@ -87,9 +87,9 @@ def _check_counted(exponents: str, n: Expr, w: Lowering) -> None:
     w.code += [Set(other, Lit(False, "bool")), Steps(i, n, (Set(other, either),)), If(Var(other, "bool"), (Fail(),))]
 
 
-def _row(w: Lowering, made: str, base: str, count: Expr, step: Expr, n: Expr, dtype: str) -> None:
+def _row(w: Lowering, made: str, base: str, exponents: str, count: Expr, step: Expr, dtype: str) -> None:
     """The powers 0, step, 2 step ... of a number, so many of them, by NumPy's inner loop."""
-    exponents, i, item = w.scratch(dtype, (n,)), w.fresh("i"), Lit(np.dtype(dtype).itemsize)
+    i, item = w.fresh("i"), Lit(np.dtype(dtype).itemsize)
     w.code.append(For(i, count, (Store(exponents, Var(i), Cast(times(Var(i), step), dtype)),)))
     w.code.append(Inner(w.slot("power", (dtype,) * 3), (base, exponents, made), (count,), (ZERO, item, item)))
 
