@@ -15,7 +15,7 @@ from scanopt.backends.kernels.ir import Cast, Declare, Expr, Inner, Let, Lit, Lo
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Draw, Fork, Nested, Setting
 from scanopt.backends.kernels.stages import CallsTogether, Stage, is_few, made_by, read_by
-from scanopt.backends.kernels.values import Array, Scalar
+from scanopt.backends.kernels.values import Array, Scalar, item_size
 
 __all__ = ["with_calls_together", "write_calls"]
 
@@ -62,7 +62,7 @@ def write_calls(stage: CallsTogether, w: Lowering) -> None:
     for i, (cell, dtype) in enumerate(zip(cells, first.takes, strict=False)):
         given = [x for n, count in zip(stage.nodes, counts, strict=True) for x in _elements(n.args[i], count, dtype, w)]
         w.code += [Store(cell, Lit(k), x) for k, x in enumerate(given)]
-    items = tuple(Lit(np.dtype(d).itemsize) for d in dtypes)
+    items = tuple(item_size(d) for d in dtypes)
     w.code.append(Inner(w.slot(first.ufunc, dtypes), tuple(cells), (Lit(total),), items))
     names = [w.fresh("v") for _ in range(total)]
     w.code += [Let(name, Load(cells[-1], Lit(k), first.dtype), first.dtype) for k, name in enumerate(names)]

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
 from scanopt.array.numerics.contractions import SMALL
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
@@ -32,7 +30,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Contract, NoForm
-from scanopt.backends.kernels.values import Axes, Scalar, index, nest, packed
+from scanopt.backends.kernels.values import Axes, Scalar, index, item_size, nest, packed
 
 __all__: list[str] = []
 
@@ -58,7 +56,7 @@ def _contract(node: Contract, w: Lowering) -> None:
         [axes_a[i] for i in kept_a], [axes_a[i] for i in ia], [axes_b[i] for i in kept_b]))  # fmt: skip
     if ONE in (rows, inner, columns):
         raise NoForm("a contraction of vectors, some of which have one element")
-    out, item = w.place(node.out), Lit(np.dtype(node.dtype).itemsize)
+    out, item = w.place(node.out), item_size(node.dtype)
     strides = (ZERO, ZERO, ZERO, *left.strides, *right.strides, times(columns, item), item)
     w.code.append(
         Inner(
@@ -84,7 +82,7 @@ class _Factor:
 
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
         """Lay out as the axes `rows` by the axes `columns`; large: transposed, if columns are further apart."""
-        w, item = self.w, Lit(np.dtype(self.dtype).itemsize)
+        w, item = self.w, item_size(self.dtype)
         r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
         apart = packed(self.axes)
         turned = bool(large and len(columns) and (not len(rows) or self._further(columns[0], rows[0])))

@@ -81,7 +81,7 @@ from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.step_counts import checked
-from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, item_size, nest, packed
 
 __all__ = ["emit", "written"]
 
@@ -286,13 +286,13 @@ def _call(node: Call, w: Lowering) -> None:
         value = w.value(a)
         if isinstance(value, Scalar) or product(value.axes) == ONE:
             pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
-            strides.append(ZERO if axes else Lit(np.dtype(dtype).itemsize))
+            strides.append(ZERO if axes else item_size(dtype))
         else:
             pointers.append(w.whole(value, axes, dtype))
-            strides.append(Lit(np.dtype(dtype).itemsize))
+            strides.append(item_size(dtype))
     out = w.place(node.out) if axes else w.cell(node.dtype)
     slot = w.slot(node.ufunc, (*node.takes, node.dtype))
-    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, Lit(np.dtype(node.dtype).itemsize))))
+    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, item_size(node.dtype))))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scanopt.array.numerics.powers import MULTIPLIED
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
@@ -30,7 +28,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Powers
-from scanopt.backends.kernels.values import Scalar
+from scanopt.backends.kernels.values import Scalar, item_size
 
 __all__: list[str] = []
 
@@ -89,7 +87,7 @@ def _check_counted(exponents: str, n: Expr, w: Lowering) -> None:
 
 def _row(w: Lowering, made: str, base: str, exponents: str, count: Expr, step: Expr, dtype: str) -> None:
     """The powers 0, step, 2 step ... of a number, so many of them, by NumPy's inner loop."""
-    i, item = w.fresh("i"), Lit(np.dtype(dtype).itemsize)
+    i, item = w.fresh("i"), item_size(dtype)
     w.code.append(For(i, count, (Store(exponents, Var(i), Cast(times(Var(i), step), dtype)),)))
     w.code.append(Inner(w.slot("power", (dtype,) * 3), (base, exponents, made), (count,), (ZERO, item, item)))
 

@@ -14,7 +14,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
 from scanopt.backends.kernels.nodes import Call, Contract, Convolve, NoForm, Product, Products, Reduce, Running
 from scanopt.backends.kernels.numpy_loops import DTYPES
-from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
+from scanopt.extraction.cost import CACHE, NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
 __all__ = ["KERNELS", "KernelCosts"]
@@ -23,15 +23,12 @@ __all__ = ["KERNELS", "KernelCosts"]
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
-CACHED = 1 << 18
-"""So many bytes of one value stay in a cache beside the others."""
-
 
 @dataclass(frozen=True)
 class KernelCosts(CostTable):
     """Nanoseconds as kernels, of what has no form as array steps and `broken` more.
 
-    far: of each byte of a value beyond `CACHED`: what does not stay in the cache is written to memory and read again.
+    far: of each byte of a value beyond `CACHE`: what does not stay in the cache is written to memory and read again.
     """
 
     broken: float = 5000.0
@@ -66,7 +63,7 @@ class KernelCosts(CostTable):
 
     def of_bytes(self, nbytes: float) -> float:
         """Nanoseconds of holding one value of so many bytes."""
-        return self.held * nbytes + self.far * max(0.0, nbytes - CACHED)
+        return self.held * nbytes + self.far * max(0.0, nbytes - CACHE)
 
 
 def _has_vector(work: Work) -> bool:

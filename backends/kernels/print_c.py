@@ -36,6 +36,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.random_words import HELPERS
+from scanopt.backends.kernels.values import item_size
 
 __all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
 
@@ -221,7 +222,7 @@ class Printer:
         if len(x.arrays) != 3 or x.arrays[0] != x.arrays[2] or x.slot >= len(self.loops) or len(x.dims) != 1:
             return None
         op, (dtype, *_) = self.loops[x.slot]
-        packed = x.strides == (ZERO, Lit(np.dtype(dtype).itemsize), ZERO)
+        packed = x.strides == (ZERO, item_size(dtype), ZERO)
         return reduction(op, dtype) if packed else None
 
 

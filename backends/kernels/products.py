@@ -19,7 +19,7 @@ from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
 from scanopt.backends.kernels.tiles import SPACE
-from scanopt.backends.kernels.values import Ahead, Array, packed
+from scanopt.backends.kernels.values import Ahead, Array, item_size, packed
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ def _product(node: Product, w: Lowering) -> None:
 def _ahead(node: Product, w: Lowering) -> None:
     """All rows at once, unless the loop that reads them makes them."""
     (m, k), (_, n) = (w.axes(a) for a in node.args)
-    item = _item(node.dtype)
+    item = item_size(node.dtype)
     (left, _), (right, _) = (_factor(w, a, node) for a in node.args)
     ring = w.scratch(node.dtype, (Lit(ROWS), n))
     known, rows = len(w.numbers), w.place(node.out)
@@ -78,7 +78,7 @@ def _called(node: Product, out: str, w: Lowering) -> None:
 
 def _by_loop(node: Product, out: str, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
-    item = _item(node.dtype)
+    item = item_size(node.dtype)
     a, b = node.args
     if any(_is_turned(x, node, w) for x in node.args) and a != b:
         _as_it_lies(node, out, w)
@@ -109,7 +109,7 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
 
 def _plain(node: Product, arrays: tuple[str, str, str], dims: Strides, strides: Strides, w: Lowering) -> Inner:
     """The call of NumPy's loop."""
-    item = _item(node.dtype)
+    item = item_size(node.dtype)
     slot = w.slot("matmul", (node.dtype,) * 3)
     return Inner(slot, arrays, (ONE, *dims), (ZERO, ZERO, ZERO, *strides, times(dims[2], item), item))
 
@@ -128,7 +128,7 @@ def _is_turned(name: str, node: Product, w: Lowering) -> bool:
 def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     """A product of a matrix that lies turned: without a copy where the plan says so."""
     (m, k), (_, n) = (w.axes(x) for x in node.args)
-    dims, item, dtype = (m, k, n), _item(node.dtype), node.dtype
+    dims, item, dtype = (m, k, n), item_size(node.dtype), node.dtype
     lies: list[tuple[str, Strides]] = []
     copied: list[tuple[str, Strides]] = []
     copies: list[tuple[list[Stmt], tuple[Stmt, ...]]] = []
@@ -174,13 +174,9 @@ def _packed(node: Product, w: Lowering) -> Expr | None:
             continue
         _, strides = _factor(w, name, node)
         for found, want in zip(strides, packed(w.axes(name)), strict=True):
-            one = Do("equal", (found, times(want, _item(node.dtype))), "bool", "int64")
+            one = Do("equal", (found, times(want, item_size(node.dtype))), "bool", "int64")
             test = one if test is None else Do("bitwise_and", (test, one), "bool", "bool")
     return test
-
-
-def _item(dtype: str) -> Lit:
-    return Lit(np.dtype(dtype).itemsize)
 
 
 def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
@@ -189,15 +185,15 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
     if name in w.few and name not in w.env:
         pointer = w.scratch(dtype, axes)
         w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(w.few[name])]
-        return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
+        return pointer, tuple(times(s, item_size(dtype)) for s in packed(axes))
     if node.as_they_lie:
         value = w.value(name)
         assert isinstance(value, Array)
-        return value.pointer, tuple(times(s, _item(dtype)) for s in value.strides)
+        return value.pointer, tuple(times(s, item_size(dtype)) for s in value.strides)
     if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
-    return w.packed_before(name, dtype), tuple(times(s, _item(dtype)) for s in packed(axes))
+    return w.packed_before(name, dtype), tuple(times(s, item_size(dtype)) for s in packed(axes))
 
 
 def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:
@@ -235,7 +231,7 @@ def _dotted(
     node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
 ) -> Stmt:
     """The product of two vectors that lie packed, without BLAS where a plan finds that it has the same bits."""
-    k, item = w.axes(node.args[0])[-1], _item(node.dtype)
+    k, item = w.axes(node.args[0])[-1], item_size(node.dtype)
     tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
     test = _test(tiling, (tiling.left[0], strides[0][-1], strides[1][0], item), w)
     return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
@@ -254,5 +250,5 @@ def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr
     """The strides for which a plan decides: of what is taken as it lies, those of C order."""
     known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
     if any(isinstance(s, Var) and s.name in known for s in strides):
-        strides = tuple(times(s, _item(dtype)) for s in packed(w.axes(name)))
+        strides = tuple(times(s, item_size(dtype)) for s in packed(w.axes(name)))
     return strides[0], strides[1]

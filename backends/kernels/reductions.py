@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -27,7 +25,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import IDENTITY, NoForm, Reduce
-from scanopt.backends.kernels.values import Axes, Scalar, index, nest, packed
+from scanopt.backends.kernels.values import Axes, Scalar, index, item_size, nest, packed
 
 __all__ = ["divided", "reduced"]
 
@@ -46,7 +44,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
     strides, out_strides = packed(axes), tuple(ZERO if g else next(apart) for g in gone)
     source = w.whole(value, value.axes, node.dtype)
     out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
-    item = Lit(np.dtype(node.dtype).itemsize)
+    item = item_size(node.dtype)
     from_first = node.op not in IDENTITY
     if from_first and len(axes) > 2:
         raise NoForm("it starts from the first elements, along several axes")

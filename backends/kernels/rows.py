@@ -35,7 +35,7 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import IDENTITY, Reduce
 from scanopt.backends.kernels.reductions import divided
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
-from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, index, item_size, nest, packed
 
 __all__ = ["ReducedRows", "with_rows", "write_rows"]
 
@@ -175,7 +175,7 @@ def _row(
             outs[e.args[0]] = Array(w.scratch(e.dtype, axes[inner:]), axes, strides, e.dtype)
     code = [*nest(axes[inner:], names[inner:], elements(places, outs, {}))]
     for e, out in targets.items():
-        source, item = outs[e.args[0]], Lit(np.dtype(e.dtype).itemsize)
+        source, item = outs[e.args[0]], item_size(e.dtype)
         x, y = w.pointer(e.dtype), w.pointer(e.dtype)
         begin = index(ZERO, first, source.strides)
         if rows.at_once:

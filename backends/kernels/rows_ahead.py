@@ -37,7 +37,7 @@ from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Reading, Stage, is_few, read_by
 from scanopt.backends.kernels.tiles import TiledProduct
 from scanopt.backends.kernels.trials import PlainProduct, same_bits, values_of
-from scanopt.backends.kernels.values import Ahead, Array
+from scanopt.backends.kernels.values import Ahead, Array, item_size
 
 __all__ = ["can_be_ahead", "read_ahead", "read_in_order", "rows_alike"]
 
@@ -71,6 +71,8 @@ def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
 def can_be_ahead(node: Product, w: Lowering) -> bool:
     """Whether a product is one of packed matrices, with rows that are worth it."""
     axes = [w.axes(x) for x in (*node.args, node.out)]
+    if node.out in w.homes:  # it has a place of its own
+        return False
     if any(len(x) != 2 or ONE in x or any(map(w.grows, x)) for x in axes) or node.as_they_lie or is_few(axes[2][1:]):
         return False
     return node.dtype in ("float32", "float64") and all(_is_packed(x, node.dtype, w) for x in node.args)
@@ -90,7 +92,7 @@ def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
     first, row, left = Var(w.fresh("b"), INDEX), w.pointer(made.dtype), w.pointer(made.dtype)
     begin = Do("minimum", (Do("subtract", (t, at), INDEX, INDEX), last), INDEX, INDEX)
-    item = Lit(np.dtype(made.dtype).itemsize)
+    item = item_size(made.dtype)
     strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
     slot = w.slot("matmul", (made.dtype,) * 3)
     product = Inner(slot, (left, made.right, made.ring), (ONE, Lit(ROWS), k, n), strides)

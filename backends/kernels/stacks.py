@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Inner, Lit, Point, Steps, Stmt, product, times
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Inner, Point, Steps, Stmt, product, times
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Convolve, NoForm, Products
-from scanopt.backends.kernels.values import Axes, index
+from scanopt.backends.kernels.values import Axes, index, item_size
 
 __all__: list[str] = []
 
@@ -17,7 +15,7 @@ __all__: list[str] = []
 def _products(node: Products, w: Lowering) -> None:
     if w.device:
         raise NoForm("products of stacks of matrices")
-    dtype, item = node.dtype, Lit(np.dtype(node.dtype).itemsize)
+    dtype, item = node.dtype, item_size(node.dtype)
     axes = [w.axes(a) for a in node.args]
     matrices = [_matrix(x, left) for x, left in zip(axes, (True, False), strict=True)]
     (rows, summed), (_, columns) = matrices

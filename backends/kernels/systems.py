@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
     ONE,
@@ -25,7 +23,7 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
-from scanopt.backends.kernels.values import Axes, Value, element_of, index, packed
+from scanopt.backends.kernels.values import Axes, Value, element_of, index, item_size, packed
 
 __all__: list[str] = []
 
@@ -37,7 +35,7 @@ def _solve(node: Solve, w: Lowering) -> None:
     arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
     axes = w.axes(node.out)
     out = w.place(node.out) if axes else w.cell(dtype)
-    apart = [[times(s, Lit(np.dtype(dtype).itemsize)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
+    apart = [[times(s, item_size(dtype)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
     vector = node.op == "solve" and len(axes) == 1
     name = f"{node.op}1" if vector else node.op
     dims = (ONE, n, axes[1]) if node.op == "solve" and not vector else (ONE, n)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Expr, For, Load, Stmt, plus, product, times
+import numpy as np
 
-__all__ = ["Ahead", "Array", "Pick", "Scalar", "Value", "element_of", "index", "nest", "packed"]
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Expr, For, Lit, Load, Stmt, plus, product, times
+
+__all__ = ["Ahead", "Array", "Pick", "Scalar", "Value", "element_of", "index", "item_size", "nest", "packed"]
 
 Axes = tuple[Expr, ...]
 
@@ -152,3 +154,8 @@ def nest(axes: Axes, names: Sequence[str], body: tuple[Stmt, ...]) -> tuple[Stmt
         if n != ONE:
             body = (For(name, n, body),)
     return body
+
+
+def item_size(dtype: str) -> Lit:
+    """The bytes of an element."""
+    return Lit(np.dtype(dtype).itemsize)

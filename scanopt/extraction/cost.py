@@ -18,6 +18,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.extensions import load_extensions
 
 __all__ = [
+    "CACHE",
     "NUMPY",
     "CostModel",
     "CostTable",
@@ -115,6 +116,9 @@ NUMPY = CostTable(
 )  # fmt: skip
 """Nanoseconds that suit most machines."""
 
+
+CACHE = 1 << 18
+"""So many bytes of one value stay in a cache beside the others."""
 
 IN_A_STACK = 8000.0
 """So many multiply-adds take as long as one more call of LAPACK, for the next matrix of a stack."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from scanopt.analysis.sizes import Sizes
 from scanopt.array.op import Operand
 from scanopt.calculus.forms import TermGraph
-from scanopt.extraction.cost import CostModel, at_hand
+from scanopt.extraction.cost import CACHE, CostModel, at_hand
 from scanopt.extraction.extract import Extraction, quickly, total
 from scanopt.extraction.memory_budget import fits, fitting
 from scanopt.extraction.ordering import Choice, EvaluationOrder
@@ -26,7 +26,6 @@ WORTH = 0.9
 """A program takes the place of the first one if it costs no more than this part of it."""
 SPARE = 0.9
 """Or if it costs no more, and makes no more than this part of the bytes, where these are more than a cache has."""
-CACHE = 2**18
 MANY = 4000
 """Forms of an e-graph in which the search would take longer than a call should wait."""
 
