@@ -67,14 +67,26 @@ INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 
 }}
 template <class T> struct alignas(16) Quad {{ T of[4]; }};
 INLINE int deep_of(int64 k) {{ return (int)((k + {DEEP - 1}) / {DEEP} * {DEEP}); }}
-template <class T> INLINE void hold_tiles(T *to, const char *b, int64 m, int64 k, int64 n, int64 br, int64 bc,
-                                          int high, int wide, int next) {{
-    const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
-    const int deep = deep_of(k);
-    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, to += deep * next)
+struct Tiles {{
+    int64 bands, all, at, nth;
+    int high, share;
+    INLINE Tiles(int64 m, int64 n, int high, int share)
+        : bands((m + high - 1) / high), all(bands * ((n + share - 1) / share)), at(blockIdx.x), nth(0), high(high),
+          share(share) {{}}
+    INLINE bool more() const {{ return at < all; }}
+    INLINE void next() {{ at += gridDim.x; nth++; }}
+    INLINE int64 row() const {{ return at % bands * high; }}
+    INLINE int64 column() const {{ return at / bands * share; }}
+}};
+template <class T, int groups>
+INLINE void hold_tiles(T *to, const char *b, int64 m, int64 k, int64 n, int64 br, int64 bc, int high, int wide,
+                       int next, const int64 (&starts)[groups]) {{
+    const int deep = deep_of(k), share = wide / groups;
+    for (Tiles tile(m, n, high, share); tile.more(); tile.next(), to += deep * next)
         for (int i = threadIdx.x; i < deep * wide; i += blockDim.x) {{
-            const int64 row = i / wide, j = tile / bands * wide + i % wide;
-            to[row * next + i % wide] = row < k && j < n ? *(const T *)(b + row * br + j * bc) : (T)0;
+            const int64 row = i / wide, j = tile.column() + i % wide % share;
+            const int64 column = starts[i % wide / share] + j;
+            to[row * next + i % wide] = row < k && j < n ? *(const T *)(b + row * br + column * bc) : (T)0;
         }}
     BLOCK_BARRIER;
 }}
@@ -126,55 +138,48 @@ template <class T> INLINE T sum_of(const char *a, int64 ac, const T *y, int next
     return sum;
 }}
 {TENSOR_TILES}\
+template <class Unit> INLINE int slices_of(int high, int wide) {{
+    return (int)blockDim.x / Unit::threads / (wide / Unit::wide * (high / Unit::high));
+}}
 template <class T, class Unit>
-INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 cr, int64 cc,
-                          const T *held, T *stage, int high, int wide, int next) {{
-    T *const part = (T *)grid_parts();
+INLINE void tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const T *held, T *stage, int high,
+                      int wide, int next) {{
     const int across = wide / Unit::wide, units = across * (high / Unit::high), lane = threadIdx.x % Unit::threads;
-    const int slices = blockDim.x / Unit::threads / units, unit = threadIdx.x / Unit::threads % units;
+    const int slices = slices_of<Unit>(high, wide), unit = threadIdx.x / Unit::threads % units;
     const int slice = threadIdx.x / Unit::threads / units;
     const int line = unit / across * Unit::high, column = unit % across * Unit::wide;
     const int deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
-    const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
-    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, held += deep * next) {{
-        const int64 row = tile % bands * high, first = tile / bands * wide;
-        Unit sums;
-        for (int start = 0; start < deep; start += CHUNK) {{
-            const int here = deep - start < CHUNK ? deep - start : CHUNK;
-            BLOCK_BARRIER;
-            stage_rows<T>(stage, a + row * ar + start * ac, m - row, k - start, ar, ac, high, here, apart);
-            BLOCK_BARRIER;
-            for (int i = 0; i < here; i += Unit::deep * slices) {{
-                const int at = i + Unit::deep * slice;
-                sums.add(stage + line * apart + at, apart, held + (start + at) * next + column, next, lane, at < here);
-            }}
-        }}
-        sums.put(part + (slice * high + line) * wide + column, wide, lane);
+    Unit sums;
+    for (int start = 0; start < deep; start += CHUNK) {{
+        const int here = deep - start < CHUNK ? deep - start : CHUNK;
         BLOCK_BARRIER;
-        for (int o = 4 * threadIdx.x; o < high * wide; o += 4 * blockDim.x) {{
-            const int64 r = row + o / wide, j = first + o % wide;
-            Quad<T> total = *(Quad<T> *)(part + o);
-#pragma unroll 4
-            for (int s = 1; s < slices; s++) {{
-                const Quad<T> more = *(Quad<T> *)(part + s * high * wide + o);
-                for (int q = 0; q < 4; q++) total.of[q] += more.of[q];
-            }}
-            for (int q = 0; q < 4; q++) {{
-                if (r >= m || j + q >= n) continue;
-                if (Unit::parts > 1 && total.of[q] != total.of[q])
-                    total.of[q] = sum_of<T>(a + r * ar, ac, held + o % wide + q, next, k);
-                *(T *)(c + r * cr + (j + q) * cc) = total.of[q];
-            }}
+        stage_rows<T>(stage, a + start * ac, rows, k - start, ar, ac, high, here, apart);
+        BLOCK_BARRIER;
+        for (int i = 0; i < here; i += Unit::deep * slices) {{
+            const int at = i + Unit::deep * slice;
+            sums.add(stage + line * apart + at, apart, held + (start + at) * next + column, next, lane, at < here);
         }}
     }}
+    sums.put((T *)grid_parts() + (slice * high + line) * wide + column, wide, lane);
+    BLOCK_BARRIER;
+}}
+template <class T> INLINE T tile_sum(int at, int size, int slices) {{
+    const T *const part = (const T *)grid_parts() + at;
+    T total = *part;
+#pragma unroll 4
+    for (int s = 1; s < slices; s++) total += part[s * size];
+    return total;
 }}
 """
-"""`tile_products` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor."""
+"""`tile_sums` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor.
+
+A tile has `groups` times `share` columns: as many of each group of columns, from the same place in each on.
+"""
 
 
 @dataclass(frozen=True)
 class GridFactor:
-    """A fixed factor of k rows and n columns, of a product of m rows.
+    """A fixed factor of k rows, of a product of m rows, and n columns of each of its groups of columns.
 
     name: of the number that says where it is held, -1 where it is not.  exact: without tensor cores.
     """
@@ -185,6 +190,7 @@ class GridFactor:
     n: Expr
     dtype: str
     exact: bool
+    groups: int = 1
 
 
 @dataclass(frozen=True)
@@ -222,7 +228,7 @@ _WARPS = {"float32": _Unit(32, 16, 32, 8, 128.0), "float64": _Unit(32, 8, 16, 4,
 
 def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
     """How many tiles there are if they are as small as can be."""
-    return -(-evaluated(f.m, sizes) // 4) * -(-evaluated(f.n, sizes) // 16)
+    return -(-evaluated(f.m, sizes) // 4) * -(-evaluated(f.n, sizes) * f.groups // 16)
 
 
 def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: int, free: int) -> list[Tile]:
@@ -249,13 +255,15 @@ def _possible(m: int, k: int, n: int, f: GridFactor, blocks: int) -> Iterator[tu
         for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
             units = rows // unit.high * (columns // unit.wide)
             if 1 <= units <= GRID_THREADS // unit.threads:
-                yield _tile(m, k, n, rows, columns, unit, item, blocks)
+                yield _tile(m, k, n, rows, columns, f.groups, unit, item, blocks)
 
 
-def _tile(m: int, k: int, n: int, rows: int, columns: int, unit: _Unit, item: int, blocks: int) -> tuple[float, Tile]:
+def _tile(
+    m: int, k: int, n: int, rows: int, columns: int, groups: int, unit: _Unit, item: int, blocks: int
+) -> tuple[float, Tile]:
     deep, across = -(-k // DEEP) * DEEP, columns + unit.pad
     slices = GRID_THREADS // unit.threads // (rows // unit.high * (columns // unit.wide))
-    mine = -(-(-(-m // rows) * -(-n // columns)) // blocks)
+    mine = -(-(-(-m // rows) * -(-n // (columns // groups))) // blocks)
     clocks = rows * deep * (columns / unit.done + item / 32) + rows * columns * slices * item / 64
     held, stage = mine * deep * across * item, rows * (min(deep, CHUNK) + 4) * item
     return mine * clocks, Tile(rows, columns, across, *(-(-x // 16) * 16 for x in (held, stage)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
+from scanopt.backends.kernels.fetched_rows import rows_read
 from scanopt.backends.kernels.ir import (
     ZERO,
     Declare,
@@ -152,6 +153,8 @@ class Block(CudaPrinter):
         super().__init__(recipe)
         self.waiting = Waiting(recipe.kernel.body)
         self.inside = 0
+        loop, reads = rows_read(recipe.kernel, recipe.given, parts=True) or (None, [])
+        self.loop, self.reads = loop, {x.name: stride for x, stride in reads}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; a thread of the first block tells how many steps there were."""
@@ -200,6 +203,13 @@ class Block(CudaPrinter):
                 if isinstance(x, Point):
                     self.waiting.moved(x.name)
                 yield from super().statement(x, depth)
+                yield from self._moved_ahead(x, space)
+
+    def _moved_ahead(self, x: Stmt, space: str) -> Iterator[str]:
+        """Behind what sets a pointer to a row of a sequence: the next row is moved into the cache meanwhile."""
+        if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
+            t, count, n = self.loop.var, self.expression(self.loop.count), self.expression(self.reads[x.name])
+            yield f"{space}if ({t} + 1 < {count}) AHEAD({x.name} + {n}, {n});"
 
     def _wait(self, accesses: list[Access], space: str) -> Iterator[str]:
         """A barrier where what follows needs one."""

@@ -6,15 +6,19 @@ the same time.  How they multiply is told in `grid_tiles.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
+from scanopt.backends.kernels.fetched_rows import AHEAD
+from scanopt.backends.kernels.finished_products import FinishedProduct, with_finished
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
-from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, Inner, Kernel, Lit, Stmt, Var
+from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Point, Stmt, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD
+from scanopt.backends.kernels.walks import inside
 
 __all__ = ["GRID_HEAD", "grid_text"]
 
@@ -42,6 +46,7 @@ INLINE uint64 arrived(volatile uint64 *count) {
 #endif
 #define BLOCK_BARRIER __syncthreads()
 #define BARRIER grid_barrier((volatile uint64 *)status + 2, met)
+#define MEET BARRIER
 #define ME ((int64)blockIdx.x * blockDim.x + threadIdx.x)
 #define ALL ((int64)gridDim.x * blockDim.x)
 #define ALL_THREADS(i, n) for (int64 i = ME; i < (n); i += ALL)
@@ -72,16 +77,21 @@ class _Grid(Block):
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; what is held comes first."""
-        lines = list(super().body_of(kernel))
+        known = lambda x: _is_known(x, self.recipe) or (isinstance(x, Var) and x.name in kernel.numbers)  # noqa: E731
+        lines = list(super().body_of(with_finished(kernel, self._is_tiled, known)))
         yield "    uint64 met = 0;"
         yield from self.holding
         yield from lines
+
+    def statement(self, x: Stmt, depth: int) -> Iterator[str]:
+        """As for a block, but for products that are finished where they are added up."""
+        yield from self._finished(x, depth) if isinstance(x, FinishedProduct) else super().statement(x, depth)
 
     def _shared(self, x: Stmt, depth: int) -> Iterator[str]:
         space = "    " * depth
         match x:
             case Inner(slot=slot) if self.recipe.loops[slot][0] == "matmul":
-                yield f"{space}{self._product(x)}"
+                yield from self._product(x, depth)
             case Inner(arrays=arrays, strides=strides) if arrays[0] == arrays[-1] and strides[0] == ZERO:
                 yield f"{space}if (blockIdx.x == 0) {self._serial(x, 'threadIdx.x', 'blockDim.x')}"
             case Declare(name=name, dtype=dtype, elements=elements) if elements:
@@ -100,23 +110,106 @@ class _Grid(Block):
             return [Access(a.pointer, a.write) for a in found]
         return found
 
-    def _product(self, x: Inner) -> str:
-        """A call that multiplies, by a factor held in shared memory where there is room."""
-        dtype = self.recipe.loops[x.slot][1][0]
-        t, tiled = TYPES[dtype], dtype in TILED and x.arrays[1] in self.fixed
-        _, m, k, n, _, _, _, ar, ac, br, bc, cr, cc = (self.expression(v) for v in (*x.dims, *x.strides))
-        a, b, c = (f"(char *)({p})" for p in x.arrays)
-        plain = f"grid_products<{t}>({', '.join([a, b, c, m, k, n, ar, ac, br, bc, cr, cc])});"
-        if not tiled or not all(_is_known(v, self.recipe) for v in x.dims[1:]):
-            return plain
-        i = len(self.held)
-        name, sizes = f"h{i}", f"(int)high{i}, (int)wide{i}, (int)next{i}"
-        self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], dtype, self.exact))
-        given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes])
-        self.holding.append(f"    if ({name} >= 0) hold_tiles({given});")
-        given = ", ".join([a, c, m, k, n, ar, ac, cr, cc, f"({t} *)(held + {name}), ({t} *)(held + stage)", sizes])
-        warps = "" if self.exact else f"else if (next{i} > wide{i}) tile_products<{t}, Warps<{t}>>({given}); "
-        return f"if ({name} < 0) {plain} {warps}else tile_products<{t}, Threads<{t}>>({given});"
+    def _is_tiled(self, x: Inner) -> bool:
+        """Whether a call is a product that tiles may make: of a fixed factor, and of known lengths."""
+        name, dtypes = self.recipe.loops[x.slot]
+        return (
+            name == "matmul"
+            and dtypes[0] in TILED
+            and x.arrays[1] in self.fixed
+            and all(_is_known(v, self.recipe) for v in x.dims[1:])
+        )
+
+    def _product(self, x: Inner, depth: int) -> Iterator[str]:
+        """A product, by a factor held in shared memory where there is room."""
+        space, without = "    " * depth, self._without_tiles(x)
+        if not self._is_tiled(x):
+            yield f"{space}{without}"
+            return
+        t, c, (row, column) = TYPES[self.recipe.loops[x.slot][1][0]], x.arrays[2], map(self.expression, x.strides[-2:])
+        yield f"{space}if (h{len(self.held)} < 0) {without}"
+        yield f"{space}else"
+        place = f"(char *)({c}) + row * {row} + column * {column}"
+        whole = _Columns("row", "column", x.dims[3], (ZERO,), ("sum",))
+        yield from self._by_tiles(x, whole, [f"*({t} *)({place}) = sum;"], depth)
+
+    def _finished(self, x: FinishedProduct, depth: int) -> Iterator[str]:
+        """A product by tiles, each element of which is finished where it was added up."""
+        space, c = "    " * depth, x.product.arrays[2]
+        nest = For(x.var, x.count, x.body)
+        parts = {p.name for p in inside(self.recipe.kernel.body) if isinstance(p, Point) and p.array == c}
+        touched = [Access(x.product.arrays[0], False), *self.touched(nest)]
+        yield from self._wait([Access(a.pointer, a.write) for a in touched if a.pointer not in {c, *parts}], space)
+        yield f"{space}if (h{len(self.held)} < 0) {{"
+        yield f"{space}    {self._without_tiles(x.product)}"
+        yield f"{space}    MEET;"
+        yield from self._shared_out(nest, depth + 1)
+        yield f"{space}}} else"
+        self.inside, fails, self.fails = 1, self.fails, "continue"
+        body = [line for s in x.elements for line in self.statement(s, 0)]
+        self.inside, self.fails = 0, fails
+        own = _Columns(x.row or "row", x.column, x.columns, x.starts, x.sums)
+        yield from self._by_tiles(x.product, own, body, depth)
+
+    def _without_tiles(self, x: Inner) -> str:
+        """A call that multiplies by a factor where it lies."""
+        _, *dims = (self.expression(v) for v in x.dims)
+        strides = [self.expression(v) for v in x.strides[3:]]
+        t, arrays = TYPES[self.recipe.loops[x.slot][1][0]], [f"(char *)({p})" for p in x.arrays]
+        return f"grid_products<{t}>({', '.join([*arrays, *dims, *strides])});"
+
+    def _by_tiles(self, x: Inner, own: _Columns, body: Sequence[str], depth: int) -> Iterator[str]:
+        """The loops over the tiles of a block and the elements of a tile, with what follows of each element."""
+        i, dtype, groups = len(self.held), self.recipe.loops[x.slot][1][0], len(own.starts)
+        t, space = TYPES[dtype], "    " * depth
+        m, k, n = (self.expression(v) for v in (x.dims[1], x.dims[2], own.columns))
+        ar, ac, br, bc = (self.expression(v) for v in x.strides[3:7])
+        a, b = (f"(char *)({p})" for p in x.arrays[:2])
+        self.held.append(GridFactor(f"h{i}", x.dims[1], x.dims[2], own.columns, dtype, self.exact, groups))
+        sizes = f"(int)high{i}, (int)wide{i}, (int)next{i}"
+        starts = ", ".join(self.expression(v) for v in own.starts)
+        self.holding += [
+            f"    const int64 starts{i}[] = {{{starts}}};",
+            f"    if (h{i} >= 0) hold_tiles(({t} *)(held + h{i}), {b}, {m}, {k}, {n}, {br}, {bc}, {sizes}, starts{i});",
+        ]
+        inner = f"{space}    "
+        yield f"{space}for (Tiles tile({m}, {n}, high{i}, wide{i} / {groups}); tile.more(); tile.next()) {{"
+        yield f"{inner}const {t} *const own = ({t} *)(held + h{i}) + tile.nth * deep_of({k}) * next{i};"
+        yield f"{inner}const char *const rows = {a} + tile.row() * {ar};"
+        given = f"rows, {m} - tile.row(), {k}, {ar}, {ac}, own, ({t} *)(held + stage), {sizes}"
+        yield f"{inner}int slices;"
+        for unit in ("Threads",) if self.exact else ("Warps", "Threads"):
+            test = f"if (next{i} > wide{i}) " if unit == "Warps" else "" if self.exact else "else "
+            unit = f"{unit}<{t}>"
+            yield f"{inner}{test}{{ tile_sums<{t}, {unit}>({given}); slices = slices_of<{unit}>(high{i}, wide{i}); }}"
+        yield f"{inner}for (int o = threadIdx.x; o < high{i} * tile.share; o += blockDim.x) {{"
+        yield f"{inner}    const int down = o / tile.share, along = o % tile.share;"
+        yield f"{inner}    const int64 {own.row} = tile.row() + down, {own.column} = tile.column() + along;"
+        yield f"{inner}    if ({own.row} >= {m} || {own.column} >= {n}) continue;"
+        for q, name in enumerate(own.sums):
+            at = f"down * wide{i} + {f'{q} * tile.share + ' if q else ''}along"
+            yield f"{inner}    {t} {name} = tile_sum<{t}>({at}, high{i} * wide{i}, slices);"
+            if not self.exact and dtype == "float32":
+                start = f"own + {f'{q} * tile.share + ' if q else ''}along"
+                again = f"sum_of<{t}>(rows + down * {ar}, {ac}, {start}, next{i}, {k})"
+                yield f"{inner}    if ({name} != {name}) {name} = {again};"
+        yield from (f"{inner}    {line}" for line in body)
+        yield f"{inner}}}"
+        yield f"{space}}}"
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns of a product are computed: so many of each group, from these places in a row on.
+
+    row, column: variables for the place of an element; sums: for what it is in each group.
+    """
+
+    row: str
+    column: str
+    columns: Expr
+    starts: tuple[Expr, ...]
+    sums: tuple[str, ...]
 
 
 def _is_known(x: Expr, recipe: Recipe) -> bool:
@@ -139,12 +232,12 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...],
     """
     w = _Grid(recipe, exact)
     body = list(w.body_of(recipe.kernel))
-    start = ["    const int64 lane = 0;"]
+    start = ["    const int64 lane = 0, me = ME, per = ALL;"]
     for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
         place = f"({TYPES[g.dtype]} *)(scratch + {p.offset})" if g.kind == "scratch" else f"q{i}"
         start.append(f"    {TYPES[g.dtype]} *const {p.name} = {place};")
     numbers = [x for i, h in enumerate(w.held) for x in (h.name, f"high{i}", f"wide{i}", f"next{i}")]
     head = signature(recipe, [*recipe.kernel.numbers, *numbers, "stage", "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
-    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], GRID_HEAD + TILES)
+    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + GRID_HEAD + TILES)
     return text, tuple(w.held), w.cells * CELL

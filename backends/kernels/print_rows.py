@@ -17,7 +17,7 @@ import numpy as np
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.fetched_rows import AHEAD, rows_read
+from scanopt.backends.kernels.fetched_rows import AHEAD
 from scanopt.backends.kernels.ir import (
     ONE,
     Declare,
@@ -29,7 +29,6 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
-    Point,
     Steps,
     Stmt,
     Var,
@@ -134,8 +133,6 @@ class _Rows(Block):
         self.holding: list[str] = []
         self.staged: list[Staged] = []
         self.lengths = {*recipe.lengths.numbers}
-        loop, reads = rows_read(recipe.kernel, recipe.given, parts=True) or (None, [])
-        self.loop, self.reads = loop, {x.name: stride for x, stride in reads}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; what is held comes first."""
@@ -159,9 +156,6 @@ class _Rows(Block):
             yield f"{space}{t} *const {x.name} = {x.name}_all + row * {x.elements};"
         else:
             yield from super()._shared(x, depth)
-        if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
-            t, count, n = self.loop.var, self.expression(self.loop.count), self.expression(self.reads[x.name])
-            yield f"{'    ' * depth}if ({t} + 1 < {count}) AHEAD({x.name} + {n}, {n});"
 
     def _factor(self, x: Inner) -> _Factor | None:
         """A product of a vector of a row and a fixed matrix; None if it is something else."""

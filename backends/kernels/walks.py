@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import (
     Cast,
@@ -21,7 +22,7 @@ from scanopt.backends.kernels.ir import (
     Store,
 )  # fmt: skip
 
-__all__ = ["expressions", "inside", "loads"]
+__all__ = ["expressions", "inside", "loads", "with_loads"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -73,3 +74,29 @@ def loads(x: Expr) -> Iterator[Load]:
             yield from loads(arg)
         case _:
             pass
+
+
+def with_loads(x: Stmt, change: Callable[[Load], Expr]) -> Stmt:
+    """A statement on numbers, its memory reads changed, those of statements in it too."""
+    match x:
+        case Let(value=value) | Set(value=value):
+            return replace(x, value=_changed(value, change))
+        case Store(index=index, value=value):
+            return replace(x, index=_changed(index, change), value=_changed(value, change))
+        case If(test=test, then=then, otherwise=otherwise):
+            parts = (tuple(with_loads(s, change) for s in body) for body in (then, otherwise))
+            return If(_changed(test, change), *parts)
+        case _:
+            return x
+
+
+def _changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
+    match x:
+        case Load(index=index):
+            return change(replace(x, index=_changed(index, change)))
+        case Do(args=args):
+            return replace(x, args=tuple(_changed(a, change) for a in args))
+        case Cast(arg=arg):
+            return replace(x, arg=_changed(arg, change))
+        case _:
+            return x

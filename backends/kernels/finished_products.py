@@ -1,0 +1,199 @@
+"""Products of a grid that one loop over elements finishes: whoever adds up an element goes on with what follows of it.
+
+Such a loop reads a product at its own row alone, and at its own column of one group of columns or several, such as
+those of the gates of an LSTM.  So the product never lies in memory, and blocks wait for one another once less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Declare,
+    Do,
+    Expr,
+    For,
+    If,
+    Inner,
+    Kernel,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.walks import expressions, inside, loads, with_loads
+
+__all__ = ["FinishedProduct", "with_finished"]
+
+GROUPS = (1, 2, 4)
+"""Numbers of groups of columns that a tile is divided into."""
+
+
+@dataclass(frozen=True)
+class FinishedProduct(For):
+    """A loop over the elements of a product, and the product itself.
+
+    row, column: the variables of the loop; row is "" where the product has one row.  columns: how many each group has;
+    starts: of the groups, in a row of the product; sums: the variables that the elements of the groups are in
+    `elements`, the body of the loop.
+    """
+
+    product: Inner
+    row: str
+    column: str
+    columns: Expr
+    starts: tuple[Expr, ...]
+    sums: tuple[str, ...]
+    elements: tuple[Stmt, ...]
+
+
+def with_finished(kernel: Kernel, is_tiled: Callable[[Inner], bool], known: Callable[[Expr], bool]) -> Kernel:
+    """The kernel with the products of its steps finished where that can be.
+
+    is_tiled: whether a call is a product that may be made of tiles; known: whether a number is known before the loop.
+    """
+    body = tuple(_Finder(kernel, x, is_tiled, known).steps() if isinstance(x, Steps) else x for x in kernel.body)
+    return replace(kernel, body=body)
+
+
+@dataclass(frozen=True)
+class _Finder:
+    kernel: Kernel
+    loop: Steps
+    is_tiled: Callable[[Inner], bool]
+    known: Callable[[Expr], bool]
+
+    def steps(self) -> Steps:
+        """The loop, its products finished."""
+        body, at = list(self.loop.body), 0
+        while at < len(body):
+            x = body[at]
+            end = next((i for i in range(at + 1, len(body)) if not isinstance(body[i], Point)), at)
+            nest = body[end] if end < len(body) else None
+            if isinstance(x, Inner) and isinstance(nest, For) and self.is_tiled(x):
+                found = self._finished(x, nest)
+                if found is not None:
+                    body[at : end + 1] = [*body[at + 1 : end], found]
+            at += 1
+        return replace(self.loop, body=tuple(body))
+
+    def _finished(self, x: Inner, nest: For) -> FinishedProduct | None:
+        (_, m, _, n), c = x.dims, x.arrays[2]
+        outer = nest if isinstance(nest.body[0], For) and len(nest.body) == 1 else None
+        inner = outer.body[0] if outer else nest
+        assert isinstance(inner, For)
+        row: Expr = Var(outer.var) if outer else ZERO
+        if (outer.count if outer else ONE) != m or not _is_packed(x) or not self.known(inner.count):
+            return None
+        parts = {p.name: p for p in self._points() if p.array == c}
+        read = [a for s in inside(inner.body) for v in expressions(s) for a in loads(v) if a.array in (c, *parts)]
+        starts = tuple(dict.fromkeys(parts[a.array].index if a.array in parts else ZERO for a in read))
+        place = plus(times(row, n), Var(inner.var))
+        if len(starts) not in GROUPS or not all(a.index == place for a in read) or not all(map(self.known, starts)):
+            return None
+        if not self._is_only_read_here(x, read, {c, *parts}) or not _is_of_numbers(inner.body):
+            return None
+        if not self._leaves_factor(x, inner, plus(times(row, inner.count), Var(inner.var)), m):
+            return None
+        sums = tuple(f"{c}_{i}" for i in range(len(starts)))
+
+        def element(a: Load) -> Expr:
+            start = parts[a.array].index if a.array in parts else ZERO
+            return Var(sums[starts.index(start)], a.dtype) if a.array in (c, *parts) else a
+
+        elements = tuple(with_loads(s, element) for s in inner.body)
+        names = outer.var if outer else "", inner.var, inner.count
+        return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, elements)
+
+    def _points(self) -> Iterator[Point]:
+        return (s for s in inside(self.kernel.body) if isinstance(s, Point))
+
+    def _is_only_read_here(self, x: Inner, read: Sequence[Load], names: set[str]) -> bool:
+        """Whether nothing else reads or writes the product."""
+        reads = 0
+        for s in inside(self.kernel.body):
+            reads += sum(a.array in names for v in expressions(s) for a in loads(v))
+            arrays = s.arrays if hasattr(s, "arrays") and s != x else (s.array,) if isinstance(s, Store) else ()
+            if not names.isdisjoint(arrays):
+                return False
+            if isinstance(s, Point) and s.array in names and (s.array != x.arrays[2] or s.name not in names):
+                return False
+        calls = sum(s == x for s in inside(self.kernel.body))
+        kept = {p.name for p in self.kernel.params if p.offset == ""}
+        return reads == len(read) > 0 and calls == 1 and x.arrays[2] not in kept
+
+    def _leaves_factor(self, x: Inner, inner: For, place: Expr, m: Expr) -> bool:
+        """Whether what the loop writes lies apart from the factor that other blocks may still be reading."""
+        item = np.dtype(_dtype_read(x, self.kernel)).itemsize
+        (_, _, k, _), (_, _, _, ar, ac, *_) = x.dims, x.strides
+        whole = times(m, k) if ac == Lit(item) and (m == ONE or ar in (times(k, ac), times(ac, k))) else None
+        for s in inside(inner.body):
+            if isinstance(s, Store):
+                size = times(m, inner.count) if s.index == place else None
+                pairs = [(p, q) for p in self._places(x.arrays[0]) for q in self._places(s.array)]
+                if not all(self._apart(p, q, whole, size) for p, q in pairs):
+                    return False
+        return True
+
+    def _places(self, pointer: str) -> list[tuple[str, Expr]]:
+        """The arrays that a pointer points into, and where; an array is a place itself."""
+        found = [(p.array, p.index) for p in self._points() if p.name == pointer]
+        return found or [(pointer, ZERO)]
+
+    def _apart(self, a: tuple[str, Expr], b: tuple[str, Expr], read: Expr | None, written: Expr | None) -> bool:
+        """Whether two places are of different arrays, or of different rows of one."""
+        pointers = {p.name for p in self._points()}
+        if a[0] in pointers or b[0] in pointers:
+            return False
+        if a[0] != b[0]:
+            return True
+        x, y = (_row_of(i, self.loop.var) for i in (a[1], b[1]))
+        if x is None or y is None or x[1:] != y[1:] or not x[2] == read == written:
+            return False
+        return x[0] != y[0] if x[1] == 0 else (x[0] - y[0]) % x[1] != 0
+
+
+def _row_of(index: Expr, step: str) -> tuple[int, int, Expr] | None:
+    """A row by how many steps it is behind, modulo how many (0 for all), and the elements of a row."""
+    match index:
+        case Do(op="multiply", args=(Do(op="remainder", args=(row, Lit(value=int() as depth))), size)):
+            pass
+        case Do(op="multiply", args=(row, size)):
+            depth = 0
+        case _:
+            return None
+    match row:
+        case Var(name=name) if name == step:
+            return 0, depth, size
+        case Do(op="add", args=(Var(name=name), Lit(value=int() as behind))) if name == step:
+            return behind, depth, size
+        case _:
+            return None
+
+
+def _is_packed(x: Inner) -> bool:
+    (_, m, _, n), (row, column) = x.dims, x.strides[-2:]
+    return isinstance(column, Lit) and (m == ONE or row in (times(n, column), times(column, n)))
+
+
+def _is_of_numbers(body: Sequence[Stmt]) -> bool:
+    """Whether a thread runs it by itself, on numbers alone."""
+    own = (Let, Store, If, Set)
+    return all(isinstance(s, own) or (isinstance(s, Declare) and not s.elements) for s in inside(body))
+
+
+def _dtype_read(x: Inner, kernel: Kernel) -> str:
+    """The dtype of a product, which is that of its factor, an array of the kernel."""
+    return next(p.dtype for p in kernel.params if p.name == x.arrays[1])
