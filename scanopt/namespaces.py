@@ -15,13 +15,14 @@ _EXTRA_OPS = (
     "to_one_hot unique unravel_index"
 )
 _LINALG = {
-    "Cholesky": "linalg.cholesky", "cholesky": "linalg.cholesky", "cho_solve": "linalg.cho_solve", "det": "linalg.det",
-    "diag": "diag", "eig": "linalg.eig", "eigh": "linalg.eigh", "eigvalsh": "linalg.eigvalsh", "expm": "linalg.expm",
-    "inv": "linalg.inv", "kron": "kron", "lstsq": "linalg.lstsq", "lu_factor": "linalg.lu_factor",
-    "lu_solve": "linalg.lu_solve", "matrix_dot": "matrix_dot", "matrix_inverse": "linalg.inv",
-    "matrix_power": "linalg.matrix_power", "norm": "linalg.norm", "pinv": "linalg.pinv", "qr": "linalg.qr",
-    "slogdet": "linalg.slogdet", "solve": "linalg.solve", "solve_triangular": "linalg.solve_triangular",
-    "svd": "linalg.svd", "trace": "trace",
+    "Cholesky": "linalg.cholesky", "block_diag": "linalg.block_diag", "cholesky": "linalg.cholesky",
+    "cho_solve": "linalg.cho_solve", "det": "linalg.det", "diag": "diag", "eig": "linalg.eig", "eigh": "linalg.eigh",
+    "eigvalsh": "linalg.eigvalsh", "expm": "linalg.expm", "inv": "linalg.inv", "kron": "kron", "lstsq": "linalg.lstsq",
+    "lu": "linalg.lu", "lu_factor": "linalg.lu_factor", "lu_solve": "linalg.lu_solve", "matrix_dot": "matrix_dot",
+    "matrix_inverse": "linalg.inv", "matrix_power": "linalg.matrix_power", "norm": "linalg.norm", "pinv": "linalg.pinv",
+    "qr": "linalg.qr", "slogdet": "linalg.slogdet", "solve": "linalg.solve",
+    "solve_triangular": "linalg.solve_triangular", "svd": "linalg.svd", "tensorinv": "linalg.tensorinv",
+    "tensorsolve": "linalg.tensorsolve", "trace": "trace",
 }  # fmt: skip
 
 NAMESPACES: dict[str, Mapping[str, str] | None] = {

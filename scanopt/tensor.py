@@ -29,6 +29,7 @@ _ELSEWHERE = {
     "Rop": "scanopt.gradient",
     "pullback": "scanopt.gradient:Lop",
     "pushforward": "scanopt.gradient:Rop",
+    "vectorize": "scanopt.loops.vectorize",
     "verify_grad": "scanopt.gradient",
 }
 _MODULES = {

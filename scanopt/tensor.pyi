@@ -244,6 +244,7 @@ from scanopt.array.theano_functions import hard_sigmoid as hard_sigmoid
 from scanopt.array.theano_functions import horizontal_stack as horizontal_stack
 from scanopt.array.theano_functions import inverse_permutation as inverse_permutation
 from scanopt.array.theano_functions import iround as iround
+from scanopt.array.theano_functions import log1mexp as log1mexp
 from scanopt.array.theano_functions import matrix_dot as matrix_dot
 from scanopt.array.theano_functions import mgrid as mgrid
 from scanopt.array.theano_functions import nonzero_values as nonzero_values
@@ -266,6 +267,7 @@ from scanopt.gradient import grad as grad
 from scanopt.gradient import hessian as hessian
 from scanopt.gradient import jacobian as jacobian
 from scanopt.gradient import verify_grad as verify_grad
+from scanopt.loops.vectorize import vectorize as vectorize
 from scanopt.scan_module import scan as scan
 from typing import Any
 import numpy as np

@@ -28,7 +28,7 @@ LAYERS = [
     {"scanopt.loops"},
     {"scanopt.tree"},
     {"scanopt.scan_module", "scanopt.graph"},
-    {"scanopt.gradient"},
+    {"scanopt.gradient", "scanopt.scan"},
     {"scanopt.namespaces"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient
     {"scanopt.interpreter"},

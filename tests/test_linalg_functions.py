@@ -150,6 +150,32 @@ def test_rows_of_right_sides_and_of_matrices_of_least_squares() -> None:
         close(found[1], np.stack([LA.lstsq(a[0], v)[0] for v in b]))
 
 
+SCIPY: dict[str, Case] = {
+    "lu": (lambda la, a: la.lu(a), (SQUARE,)),
+    "lu of a stack": (lambda la, a: la.lu(a), (STACK,)),
+    "lu of a singular matrix": (lambda la, a: la.lu(a), (np.ones((3, 3)),)),
+    "lu of nothing": (lambda la, a: la.lu(a), (np.ones((0, 0)),)),
+    "lu of complex numbers": (lambda la, a: la.lu(a * (1 + 2j)), (SQUARE,)),
+    "lu permuted": (lambda la, a: la.lu(a, permute_l=True), (SQUARE,)),
+    "lu by indices": (lambda la, a: la.lu(a, p_indices=True), (SQUARE,)),
+    "block_diag": (lambda la, a, b, c: la.block_diag(a, 3.0, b, c), (TALL, numbers(2), np.ones((0, 2)))),
+    "block_diag of one": (lambda la, a: la.block_diag(a), (TALL,)),
+}
+
+
+@pytest.mark.parametrize("name", SCIPY)
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_values_are_those_of_scipy(name: str, fp: str) -> None:
+    f, args = SCIPY[name]
+    expected = f(scipy.linalg, *args)
+    inputs = [T.tensor(a.dtype.name, (None,) * a.ndim) for a in args]
+    found = scanopt.function(inputs, f(T.linalg, *inputs), fp=fp)(*args)
+    several = isinstance(expected, tuple)
+    for one, other in zip(found if several else [found], expected if several else [expected], strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
 # Gradients
 
 
@@ -171,6 +197,9 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "pinv hermitian of what is cut off": (lambda a: T.linalg.pinv(a + a.T, 0.6, hermitian=True), (SYMMETRIC,)),
     "lstsq": (lambda a, b: T.linalg.lstsq(a, b).residuals, (TALL, numbers(4))),
     "lstsq of what is cut off": (lambda a, b: T.linalg.lstsq(a, b, rcond=0.6).x, (TALL, numbers(4))),
+    "lu": (lambda a: T.concatenate(T.linalg.lu(a)[1:], 1), (SQUARE,)),
+    "lu permuted": (lambda a: T.concatenate(T.linalg.lu(a, permute_l=True), 1), (SQUARE,)),
+    "block_diag": (lambda a, b: T.linalg.block_diag(a, 2.0, b), (TALL, numbers(3))),
     "matrix_power": (lambda a: T.linalg.matrix_power(a, -3), (SYMMETRIC,)),
     "norms": (lambda a: T.stack([T.linalg.norm(a, o) for o in ("nuc", 2, -2, 1, -np.inf)]), (TALL,)),
     "norms of vectors": (lambda a: T.stack([T.linalg.norm(a, o, axis=0) for o in (3, np.inf, None)]), (WIDE,)),

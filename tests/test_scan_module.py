@@ -58,6 +58,20 @@ def test_names_of_the_documents(home: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from scanopt.scan.utils import until, ScanArgs",
+        "from scanopt.scan import until, foldl",
+        "import scanopt.scan.views as views; from scanopt.scan.basic import scan",
+        "from scanopt.scan.op import Scan; import scanopt.scan.checkpoints",
+    ],
+)
+def test_imports_from_the_function_scan(line: str) -> None:
+    code = f"{line}\nimport scanopt, scanopt.scan\nassert scanopt.scan is scanopt.scan_module.scan"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_one_function_has_one_home() -> None:
     assert scan_module.scan is scanopt.scan is scanopt.scan.scan is T.scan  # type: ignore[attr-defined]
     assert scan_module.scan_utils.scan_args is scan_module.scan_args

@@ -50,6 +50,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], Any]] = {
     "matrix_dot": (T.nlinalg.matrix_dot, [X, X.T, X], X @ X.T @ X),
     "hard_sigmoid": (T.nnet.hard_sigmoid, [3 * X], np.clip(0.6 * X + 0.5, 0, 1)),
     "ultra_fast_sigmoid": (T.nnet.ultra_fast_sigmoid, [X], 1 / (1 + np.exp(-X))),
+    "log1mexp": (
+        T.log1mexp, [np.array([0.0, -1e-20, -0.5, -1.0, -30.0, -800.0])],
+        np.array([-np.inf, np.log(1e-20), np.log(-np.expm1(-0.5)), np.log1p(-np.exp(-1)), -np.exp(-30.0), 0.0]),
+    ),
+    "flatten": (lambda x: T.flatten(x, outdim=1), [X], X.ravel()),
     "softsign": (T.nnet.softsign, [X], X / (1 + np.abs(X))),
     "sigmoid_binary_crossentropy": (
         T.nnet.sigmoid_binary_crossentropy, [1000 * V, np.array([1.0, 0.0, 0.0])], np.array([0.0, 0.0, 2000.0]),
@@ -74,9 +79,88 @@ def test_nonzero_values() -> None:
     np.testing.assert_array_equal(T.nonzero_values(x).eval({x: X}), X[X != 0])
 
 
-@pytest.mark.parametrize("f", [T.nnet.hard_sigmoid, T.nnet.softsign, lambda x: T.fill_diagonal(x, 2.0) ** 2])
+@pytest.mark.parametrize(
+    "f", [T.nnet.hard_sigmoid, T.nnet.softsign, lambda x: T.log1mexp(-abs(x)), lambda x: T.fill_diagonal(x, 2.0) ** 2]
+)
 def test_gradients(f: Any) -> None:
     verify_grad(f, [X + 0.1])
+
+
+def test_the_gradient_of_log1mexp_is_finite_beside_zero() -> None:
+    x = T.dvector("x")
+    found = scanopt.function([x], T.grad(T.log1mexp(x).sum(), x))([-1e-300, -1e-20, -800.0])
+    np.testing.assert_allclose(found, [-1e300, -1e20, 0.0])
+
+
+def test_parts_of_arrays_are_set_whether_in_place_or_not() -> None:
+    x = T.dvector("x")
+    for f in (T.set_subtensor, T.inc_subtensor):
+        there = f(x[1:], 1.0, inplace=True, tolerate_inplace_aliasing=True).eval({x: V})
+        np.testing.assert_array_equal(there, f(x[1:], 1.0).eval({x: V}))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: T.split(x, [2, 3, 4], 3),
+        lambda x: T.split(x, [2, 3, 4], 3, 0),
+        lambda x: T.split(x, [2, 3, 4], n_splits=3, axis=0),
+    ],
+)
+def test_lengths_of_parts_are_no_places(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"lengths \[2, 3, 4\] of the parts, write T.split\(x, \[2, 5\], axis\)"):
+        call(T.dvector("x"))
+
+
+# ---- vectorize ----
+
+R = np.random.default_rng(3)
+VECTORIZED: dict[str, tuple[Callable[..., Any], str | None, list[Any]]] = {
+    "a number": (lambda a: a * a + 1, None, [X]),
+    "numbers that broadcast": (lambda a, b: a * b - a, None, [R.normal(size=(4, 1)), R.normal(size=(1, 5))]),
+    "fewer axes": (lambda a, b: a * b - a, None, [R.normal(size=(2, 4, 1)), R.normal(size=5)]),
+    "all of length 1": (lambda a, b: a - b, None, [R.normal(size=(1, 1)), R.normal(size=1)]),
+    "rows": (lambda a: (a * a).sum(), "(n)->()", [X]),
+    "matrices": (lambda a, b: a @ b, "(m,n),(n)->(m)", [R.normal(size=(5, 2, 3)), R.normal(size=3)]),
+    "a matrix": (lambda a, b: a @ b, "(m, n), (n) -> (m)", [R.normal(size=(2, 3)), R.normal(size=(5, 3))]),
+    "nothing in front": (lambda a, b: a @ b, "(m,n),(n)->(m)", [R.normal(size=(2, 3)), R.normal(size=3)]),
+    "stacks": (lambda a, b: a @ b, "(m,n),(n)->(m)", [R.normal(size=(4, 1, 2, 3)), R.normal(size=(5, 3))]),
+}
+
+
+@pytest.mark.parametrize("name", VECTORIZED)
+def test_vectorize(name: str) -> None:
+    f, signature, args = VECTORIZED[name]
+    shapes = [tuple(n if n == 1 else None for n in np.shape(a)) for a in args]
+    inputs = [T.tensor("float64", shape) for shape in shapes]
+    g = scanopt.function(inputs, T.vectorize(f, signature)(*inputs))
+    expected = np.vectorize(f, signature=signature)(*args)
+    np.testing.assert_allclose(g(*args), expected)
+    np.testing.assert_allclose(g.unoptimized(*args), expected)
+    assert "loop" not in str(g.program)
+
+
+def test_vectorize_of_several_results() -> None:
+    x = T.dmatrix("x")
+    least, most = T.vectorize(lambda row: [row.min(), row.max()], "(n)->(),()")(x)
+    np.testing.assert_array_equal(least.eval({x: X}), X.min(1))
+    np.testing.assert_array_equal(most.eval({x: X}), X.max(1))
+
+
+@pytest.mark.parametrize(
+    ("signature", "args", "message"),
+    [
+        ("(m", [], r"a signature is written as '\(m,n\),\(n\)->\(m\)'"),
+        ("(m,n),(n)->(m)", [X], "takes 2 arguments, found 1"),
+        ("(m,n),(n)->(m)", [V, V], "needs 2 axes, found"),
+        ("(m,n),(n)->(m)", [X, np.ones(2)], "n of .* is 3, but"),
+        ("(m,n),(n)->()", [X, V], "func gave .* for"),
+        ("(n),(n)->()", [X, np.ones((3, 3))], "has 3 rows but argument 0 has 2"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_a_signature(signature: str, args: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        T.vectorize(lambda *xs: xs[0] @ xs[1], signature)(*args)
 
 
 def test_values_known_before_the_run() -> None:

@@ -37,6 +37,7 @@ from scanopt.array.linalg_decompositions import (
 )
 from scanopt.array.linalg_norms import cond, matrix_norm, norm, vector_norm
 from scanopt.array.linalg_products import (
+    block_diag,
     cross,
     diagonal,
     matmul,
@@ -51,12 +52,14 @@ from scanopt.array.linalg_products import (
     vecdot,
 )
 from scanopt.array.linalg_systems import (
+    LUResult,
     SlogdetResult,
     cho_factor,
     cho_solve,
     cholesky,
     det,
     inv,
+    lu,
     lu_factor,
     lu_solve,
     slogdet,
@@ -66,11 +69,11 @@ from scanopt.array.linalg_systems import (
 from scanopt.array.registry import NUMPY_FUNCTIONS
 
 __all__ = [
-    "EigResult", "EighResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve",
-    "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq",
-    "lu_factor", "lu_solve", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
-    "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot", "vector_norm",
+    "EigResult", "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "block_diag",
+    "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "expm", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
+    "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

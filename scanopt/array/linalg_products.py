@@ -7,24 +7,27 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable, promoted
+from scanopt.array.functions.arguments import plus
 from scanopt.array.linalg_systems import inv, solve
 from scanopt.array.operators import products
 from scanopt.array.operators import reductions as ops_reductions
 from scanopt.array.operators import selecting as ops_selecting
-from scanopt.array.operators.axes import moveaxis, swapaxes
+from scanopt.array.operators.axes import moveaxis, shape_padleft, swapaxes
 from scanopt.array.operators.broadcasting import broadcast_to
 from scanopt.array.operators.creation import eye
-from scanopt.array.operators.joining import stack
+from scanopt.array.operators.joining import concatenate, stack
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import reshape, transpose
-from scanopt.array.registry import public
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.variable import Variable, describe
 
 __all__ = [
-    "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot",
+    "block_diag", "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot",
+    "tensorinv", "tensorsolve", "trace", "vecdot",
 ]  # fmt: skip
 
 
@@ -190,6 +193,34 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     last = dims_of(x)[right.ndim :]
     size = reduce(times, last, 1)
     return reshape(solve(reshape(x, (size, size)), reshape(right, (-1,))), last)
+
+
+def block_diag(*arrs: Any) -> Variable:
+    """A matrix with these matrices on its diagonal and zeros elsewhere, as scipy.linalg.block_diag.
+
+    A vector is a matrix of one row, a number one of one element.  Raises ValueError for more axes, or no array.
+
+    >>> block_diag([[1, 2]], 3).eval()
+    array([[1, 2, 0],
+           [0, 0, 3]])
+    """
+    blocks = [as_variable(x) for x in arrs]
+    for v in blocks:
+        if v.ndim > 2:
+            raise ValueError(f"block_diag takes matrices, found {describe(v)}")
+    if not blocks:
+        raise ValueError("block_diag takes at least one matrix")
+    blocks = [shape_padleft(v, 2 - v.ndim) for v in blocks]
+    dtype = np.result_type(*(v.dtype for v in blocks)).name
+    widths = [dims_of(v)[1] for v in blocks]
+    return concatenate([_in_row(v, widths[:i], widths[i + 1 :], dtype) for i, v in enumerate(blocks)], 0)
+
+
+def _in_row(v: Variable, before: list[Any], after: list[Any], dtype: str) -> Variable:
+    """A matrix between zeros of the widths of those before and after it."""
+    n = dims_of(v)[0]
+    left, right = ([FUNCTIONS["zeros"]((n, reduce(plus, x)), dtype)] if x else [] for x in (before, after))
+    return concatenate([*left, v, *right], 1)
 
 
 def tensorinv(a: Any, ind: int = 2) -> Variable:

@@ -6,16 +6,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanopt.array.batching import transpose
+from scanopt.array.batching import dims_of, transpose
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.gradients.linalg import exchanged, times, triangles
 from scanopt.array.op import Op
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast
+from scanopt.array.operators.gradient import disconnected_grad
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable, apply
 
 __all__ = [
-    "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor", "lu_solve", "slogdet", "solve",
-    "solve_triangular",
+    "LUResult", "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu", "lu_factor", "lu_solve",
+    "slogdet", "solve", "solve_triangular",
 ]  # fmt: skip
+
+
+class LUResult(NamedTuple):
+    """A matrix as P L U."""
+
+    P: Variable
+    L: Variable
+    U: Variable
 
 
 class SlogdetResult(NamedTuple):
@@ -77,6 +89,31 @@ def lu_factor(a: Any) -> Variable:
     (4, 3)
     """
     return apply(Op.make("lu_factor"), as_tensor_variable(a))
+
+
+def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
+    """P, L, U with a = P L U, as scipy.linalg.lu: L with ones on its diagonal, U upper triangular.
+
+    a: (..., n, n).  permute_l: P L and U alone.  p_indices: for P the column of the 1 in each of its rows, so that
+    a = L[P] U for one matrix.  P has no gradient.  Raises ValueError for other shapes, also such as SciPy takes.
+
+    >>> from scanopt import interpret
+    >>> p, l, u = lu(np.array([[0.0, 2.0], [4.0, 1.0]]))
+    >>> interpret(p), interpret(u)
+    (array([[0., 1.],
+           [1., 0.]]), array([[4., 1.],
+           [0., 2.]]))
+    """
+    packed = lu_factor(a)
+    lower, upper = triangles(packed)
+    order = disconnected_grad(packed)
+    if permute_l:
+        return exchanged(order, lower), upper
+    n = dims_of(lower)[-1]
+    p = exchanged(order, FUNCTIONS["zeros_like"](lower) + FUNCTIONS["eye"](n, dtype=lower.dtype))
+    if p_indices:
+        p = cast(FUNCTIONS["real"](times(p, cast(arange(n), lower.dtype))), "int64")
+    return LUResult(p, lower, upper)
 
 
 def lu_solve(lu: Any, b: Any, trans: Any = 0) -> Variable:

@@ -145,6 +145,20 @@ def softsign(x: Any) -> Variable:
     return elementwise("divide", v, 1 + abs(v))
 
 
+@public("log1mexp")
+def log1mexp(x: Any) -> Variable:
+    """log(1 - exp(x)) for x <= 0, without losing digits where x is near 0 or far from it.
+
+    >>> log1mexp(np.array([-1e-30, -50.0])).eval()
+    array([-6.90775528e+01, -1.92874985e-22])
+    """
+    v, middle = as_float(x), -np.log(2.0)
+    # Each form has only its own side, so that neither gives the gradient an infinity of the other.
+    near = elementwise("log", elementwise("negative", elementwise("expm1", elementwise("maximum", v, middle))))
+    far = elementwise("log1p", elementwise("negative", elementwise("exp", elementwise("minimum", v, middle))))
+    return where(elementwise("greater", v, middle), near, far)
+
+
 @public("get_scalar_constant_value", "get_underlying_scalar_constant_value")
 def get_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
     """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""

@@ -80,17 +80,37 @@ def _equal_parts(v: Variable, sections: int, axis: int) -> list[Variable]:
 
 
 @public("split", numpy=("split",))
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0, *theirs: Any, n_splits: Any = None) -> list[Variable]:
     """The parts of an array along an axis, as a list.
 
     indices_or_sections: a number of equal parts, or the places to cut at (ints or integer scalars).
-    Raises ValueError where there are no such equal parts, in the run where the length is not known before.
+    Raises ValueError where there are no such equal parts, in the run where the length is not known before; TypeError
+    for Theano's arguments, which are the lengths of the parts and their number (theirs, n_splits).
 
     >>> import numpy as np
     >>> [part.type.shape for part in split(np.ones(9), [2, 5])]
     [(2,), (3,), (4,)]
     """
-    return _cut(ary, indices_or_sections, axis, equal=True)
+    v = as_variable(ary)
+    if theirs or n_splits is not None or _is_count(axis, indices_or_sections, v):
+        raise TypeError(
+            "split takes the places to cut at, as NumPy does, and no number of parts: where Theano has the lengths "
+            f"{indices_or_sections!r} of the parts, write {_with_places(indices_or_sections)}"
+        )
+    return _cut(v, indices_or_sections, axis, equal=True)
+
+
+def _is_count(axis: Any, lengths: Any, v: Variable) -> bool:
+    """Whether what stands for an axis is no axis of v, but how many lengths there are."""
+    several = isinstance(lengths, list | tuple | np.ndarray) and np.ndim(lengths) == 1
+    return several and known_int(axis) == len(lengths) >= v.ndim
+
+
+def _with_places(lengths: Any) -> str:
+    """The call that cuts where parts of these lengths end."""
+    if isinstance(lengths, list | tuple) and all(isinstance(n, int) for n in lengths):
+        return f"T.split(x, {[sum(lengths[:k]) for k in range(1, len(lengths))]}, axis)"
+    return "T.split(x, [n[0], n[0] + n[1], ...], axis)"
 
 
 @public("array_split", numpy=("array_split",))

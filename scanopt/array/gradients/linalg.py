@@ -18,8 +18,9 @@ from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable, apply
 
 __all__ = [
-    "adjoint", "conj", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv", "of_logabsdet",
-    "of_lu_factor", "of_lu_solve", "of_solve", "of_solve_triangular", "part_of", "swapped", "times", "triangular",
+    "adjoint", "conj", "exchanged", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv",
+    "of_logabsdet", "of_lu_factor", "of_lu_solve", "of_solve", "of_solve_triangular", "part_of", "swapped", "times",
+    "triangles", "triangular",
 ]  # fmt: skip
 
 Args = Sequence[Variable]
@@ -170,14 +171,24 @@ def _packed(x: Variable, like: Variable) -> Variable:
 def of_lu_factor(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """P L^-H (lower(L^H g) + upper(g U^H)) U^-H."""
     lu, g = _matrix(out), _matrix(g)
-    lower, upper = _unit(lu), _above(lu)
+    lower, upper = triangles(out)
     middle = _below(times(adjoint(lower), _below(g, -1)), -1) + _above(times(_above(g), adjoint(upper)))
     left = triangular(lu, middle, True, adjoint=True, unit=True)
     both = adjoint(triangular(lu, adjoint(left), False))
-    # P, as the transpose of a matrix whose L and U are the identity.
-    pivots, rows = out[(..., slice(-1, None), slice(None))], out[(..., slice(-1), slice(None))]
-    alone = FUNCTIONS["concatenate"]([_unit(FUNCTIONS["zeros_like"](rows)), pivots], out.ndim - 2)
-    return [fitting(apply(Op.make("lu_solve", trans=1), alone, both), args[0])]
+    return [fitting(exchanged(out, both), args[0])]
+
+
+def triangles(packed: Variable) -> tuple[Variable, Variable]:
+    """L, with ones on its diagonal, and U, of what lu_factor makes."""
+    lu = _matrix(packed)
+    return _unit(lu), _above(lu)
+
+
+def exchanged(packed: Variable, x: Variable) -> Variable:
+    """P x of what lu_factor makes: by the transpose of a matrix whose L and U are the identity."""
+    pivots, rows = packed[(..., slice(-1, None), slice(None))], packed[(..., slice(-1), slice(None))]
+    alone = FUNCTIONS["concatenate"]([_unit(FUNCTIONS["zeros_like"](rows)), pivots], packed.ndim - 2)
+    return apply(Op.make("lu_solve", trans=1), alone, x)
 
 
 def _unit(x: Variable) -> Variable:

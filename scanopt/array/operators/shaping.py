@@ -268,13 +268,13 @@ def _last_first(order: str) -> bool:
 
 
 @public("flatten", numpy=())
-def flatten(x: Any, ndim: int = 1) -> Variable:
-    """x as an array of `ndim` axes: the last ones joined.
+def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
+    """x as an array of `ndim` axes: the last ones joined.  outdim: what Theano called ndim.
 
     >>> flatten(np.ones((2, 3, 4)), 2).type.shape
     (2, 12)
     """
-    v = as_variable(x)
+    v, ndim = as_variable(x), ndim if outdim is None else outdim
     if v.ndim == ndim:
         return v
     if ndim < 1 or ndim > v.ndim + 1:

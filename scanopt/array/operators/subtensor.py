@@ -169,11 +169,11 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
 
 
 @public()
-def set_subtensor(x: Any, y: Any) -> Variable:
+def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Variable:
     """The array v with its part x = v[...] replaced by y; v itself is not changed.
 
     x: the result of indexing, as in `set_subtensor(v[1:3], 0)`, or that with its axes in another order.  y: broadcasts
-        to it.
+        to it.  inplace, tolerate_inplace_aliasing: of no effect; where nothing else reads v, it is overwritten.
     Raises TypeError when x is not such a part, or for a cast that loses precision.
 
     >>> set_subtensor(as_tensor_variable(np.zeros(3))[1:], 1.0)
@@ -183,6 +183,6 @@ def set_subtensor(x: Any, y: Any) -> Variable:
 
 
 @public()
-def inc_subtensor(x: Any, y: Any) -> Variable:
-    """The array v with y added to its part x = v[...]; repeated indices add up."""
+def inc_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Variable:
+    """The array v with y added to its part x = v[...]; repeated indices add up.  The rest as for `set_subtensor`."""
     return _update(x, y, "inc")

@@ -60,14 +60,6 @@ def _softplus(x: Variable) -> Variable:
     return elementwise("logaddexp", _float(x), Constant(np.zeros((), _float(x).dtype)))
 
 
-def _log1mexp(x: Variable) -> Variable:
-    """log(1 - exp(x)) for x < 0, by the form that is precise there."""
-    near = T.log(-T.expm1(x))
-    far = T.log1p(-T.exp(x))
-    found: Variable = T.where(T.gt(x, Constant(np.asarray(-np.log(2), x.dtype))), near, far)
-    return found
-
-
 def _second(x: Variable, y: Variable) -> Variable:
     """y in the shape that both broadcast to."""
     if not x.ndim:
@@ -92,7 +84,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "Clip": lambda x, low, high: elementwise("minimum", elementwise("maximum", x, low), high),
     "Sigmoid": lambda x: T.sigmoid(x),
     "Softplus": _softplus,
-    "Log1mexp": _log1mexp,
+    "Log1mexp": lambda x: T.log1mexp(x),
     "RoundHalfAwayFromZero": lambda x: elementwise(
         "copysign", elementwise("floor", abs(x) + Constant(np.asarray(0.5, x.dtype))), x
     ),
