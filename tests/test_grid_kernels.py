@@ -18,6 +18,7 @@ from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim,
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends.kernels.device_plans import DeviceVariant
+from scanopt.backends.kernels.grid_tiles import PARTS, Tile
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
 LARGE = [name for name, (_, numbers) in PROGRAMS.items() if numbers == BLOCK]
@@ -30,9 +31,14 @@ def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 
-@pytest.fixture(params=[0, 1 << 13], ids=["factors in memory", "factors held"])
-def shim(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shim:
-    return Shim(tmp_path_factory.mktemp("grid"), threads=32, together=True, shared=request.param)
+@pytest.fixture(params=[False, True], ids=["factors in memory", "factors held"])
+def shim(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Shim:
+    if not request.param:
+        without = lambda factors, *_: [Tile(stage=PARTS) for _ in factors]  # noqa: E731
+        monkeypatch.setattr("scanopt.backends.kernels.device_plans.tiles_of", without)
+    return Shim(tmp_path_factory.mktemp("grid"), threads=32, together=True)
 
 
 def ran(name: str, shim: Shim) -> list[DeviceVariant]:

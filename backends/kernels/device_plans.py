@@ -77,8 +77,8 @@ class DeviceVariant:
     """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at.
 
     grid: all blocks run each step together; rows: so many lanes are run by a block.  held: factors that may lie in
-    shared memory; tiled: those of which each block of a grid holds a part; staged: vectors that have to lie there;
-    cells: bytes for numbers that all blocks read.
+    shared memory; tiled: those of which each block of a grid holds a part; loose: whether a grid makes products of
+    others, too; staged: vectors that have to lie there; cells: bytes for numbers that all blocks read.
     """
 
     lanes: Lanes
@@ -89,6 +89,7 @@ class DeviceVariant:
     rows: int = 1
     held: tuple[HeldFactor, ...] = ()
     tiled: tuple[GridFactor, ...] = ()
+    loose: bool = False
     staged: tuple[Staged, ...] = ()
     cells: int = 0
     function: Any = None
@@ -104,9 +105,9 @@ class DeviceVariant:
         held: tuple[HeldFactor, ...] = ()
         tiled: tuple[GridFactor, ...] = ()
         staged: tuple[Staged, ...] = ()
-        cells = 0
+        cells, loose = 0, False
         if grid:
-            text, tiled, cells = grid_text(recipe, exact)
+            text, tiled, loose, cells = grid_text(recipe, exact)
         elif lanes.numbers:
             text = lanes_text(recipe, len(lanes.axes))
         else:
@@ -115,7 +116,7 @@ class DeviceVariant:
         if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
             raise NoForm("it has too many arrays for one kernel")
         checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))
-        return DeviceVariant(lanes, recipe, text, checked, grid, rows, held, tiled, staged, cells)
+        return DeviceVariant(lanes, recipe, text, checked, grid, rows, held, tiled, loose, staged, cells)
 
     @property
     def may_share(self) -> bool:
@@ -177,12 +178,12 @@ class DevicePlan:
     def _share_grid(self) -> None:
         """All blocks share the elements of a step, and the columns of its products."""
         widest = max((prod(s) for name, s in self.shapes.items() if name not in self.body.outer), default=1)
-        tiled, free = self.variant.tiled, self.limits.shared - PARTS - FOLDING
+        tiled, free = self.variant.tiled, self.limits.shared - FOLDING
         most = max((most_tiles(f, self.sizes) for f in tiled), default=1)
         self.threads = GRID_THREADS
         self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), most))
         self.tiles = tiles_of(tiled, self.sizes, self.blocks, free)
-        stage = max((t.stage for t in self.tiles), default=0)
+        stage = max(PARTS if self.variant.loose else 0, *(t.stage for t in self.tiles), 0)
         self.holding = Holding.of(free, stage, tuple(t.held or -1 for t in self.tiles))
 
     def _share_rows(self) -> None:

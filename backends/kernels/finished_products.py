@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 import numpy as np
 
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Declare,
@@ -33,12 +35,14 @@ from scanopt.backends.kernels.ir import (
     plus,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.walks import expressions, inside, loads, with_loads
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads
 
 __all__ = ["FinishedProduct", "with_finished"]
 
 GROUPS = (1, 2, 4)
 """Numbers of groups of columns that a tile is divided into."""
+MOST_EARLY = 16
+"""So many numbers a thread holds while a product is made."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class FinishedProduct(For):
 
     row, column: the variables of the loop; row is "" where the product has one row.  columns: how many each group has;
     starts: of the groups, in a row of the product; sums: the variables that the elements of the groups are in
-    `elements`, the body of the loop.
+    `elements`, the body of the loop; place: what sets the variables by which this reads memory.
     """
 
     product: Inner
@@ -56,7 +60,15 @@ class FinishedProduct(For):
     columns: Expr
     starts: tuple[Expr, ...]
     sums: tuple[str, ...]
+    place: tuple[Stmt, ...]
     elements: tuple[Stmt, ...]
+
+    def read_early(self) -> tuple[Load, ...]:
+        """What it reads before it writes anything, and wherever the product is: that may be read before it is there."""
+        lets = list(takewhile(lambda s: isinstance(s, Let), self.elements))
+        made = {s.name for s in lets if isinstance(s, Let)}
+        found = dict.fromkeys(a for s in lets for v in expressions(s) for a in loads(v))
+        return tuple(a for a in found if made.isdisjoint(variables(a.index)))[:MOST_EARLY]
 
 
 def with_finished(kernel: Kernel, is_tiled: Callable[[Inner], bool], known: Callable[[Expr], bool]) -> Kernel:
@@ -90,32 +102,25 @@ class _Finder:
         return replace(self.loop, body=tuple(body))
 
     def _finished(self, x: Inner, nest: For) -> FinishedProduct | None:
-        (_, m, _, n), c = x.dims, x.arrays[2]
-        outer = nest if isinstance(nest.body[0], For) and len(nest.body) == 1 else None
-        inner = outer.body[0] if outer else nest
-        assert isinstance(inner, For)
-        row: Expr = Var(outer.var) if outer else ZERO
-        if (outer.count if outer else ONE) != m or not _is_packed(x) or not self.known(inner.count):
+        own = _places(x, nest)
+        if own is None or not _is_packed(x) or not self.known(own.columns) or not _is_of_numbers(own.body):
             return None
-        parts = {p.name: p for p in self._points() if p.array == c}
-        read = [a for s in inside(inner.body) for v in expressions(s) for a in loads(v) if a.array in (c, *parts)]
-        starts = tuple(dict.fromkeys(parts[a.array].index if a.array in parts else ZERO for a in read))
-        place = plus(times(row, n), Var(inner.var))
-        if len(starts) not in GROUPS or not all(a.index == place for a in read) or not all(map(self.known, starts)):
+        c = x.arrays[2]
+        parts = {p.name: p.index for p in self._points() if p.array == c} | {c: ZERO}
+        read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
+        starts = tuple(dict.fromkeys(parts[a.array] for a in read))
+        if len(starts) not in GROUPS or not all(a.index == own.read for a in read) or not all(map(self.known, starts)):
             return None
-        if not self._is_only_read_here(x, read, {c, *parts}) or not _is_of_numbers(inner.body):
-            return None
-        if not self._leaves_factor(x, inner, plus(times(row, inner.count), Var(inner.var)), m):
+        if not self._is_only_read_here(x, read, {*parts}) or not self._leaves_factor(x, own):
             return None
         sums = tuple(f"{c}_{i}" for i in range(len(starts)))
 
         def element(a: Load) -> Expr:
-            start = parts[a.array].index if a.array in parts else ZERO
-            return Var(sums[starts.index(start)], a.dtype) if a.array in (c, *parts) else a
+            return Var(sums[starts.index(parts[a.array])], a.dtype) if a.array in parts else a
 
-        elements = tuple(with_loads(s, element) for s in inner.body)
-        names = outer.var if outer else "", inner.var, inner.count
-        return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, elements)
+        elements = tuple(with_loads(s, element) for s in own.body)
+        names = own.row, own.column, own.columns
+        return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, own.place, elements)
 
     def _points(self) -> Iterator[Point]:
         return (s for s in inside(self.kernel.body) if isinstance(s, Point))
@@ -134,20 +139,20 @@ class _Finder:
         kept = {p.name for p in self.kernel.params if p.offset == ""}
         return reads == len(read) > 0 and calls == 1 and x.arrays[2] not in kept
 
-    def _leaves_factor(self, x: Inner, inner: For, place: Expr, m: Expr) -> bool:
+    def _leaves_factor(self, x: Inner, own: _Elements) -> bool:
         """Whether what the loop writes lies apart from the factor that other blocks may still be reading."""
         item = np.dtype(_dtype_read(x, self.kernel)).itemsize
-        (_, _, k, _), (_, _, _, ar, ac, *_) = x.dims, x.strides
+        (_, m, k, _), (_, _, _, ar, ac, *_) = x.dims, x.strides
         whole = times(m, k) if ac == Lit(item) and (m == ONE or ar in (times(k, ac), times(ac, k))) else None
-        for s in inside(inner.body):
+        for s in inside(own.body):
             if isinstance(s, Store):
-                size = times(m, inner.count) if s.index == place else None
-                pairs = [(p, q) for p in self._places(x.arrays[0]) for q in self._places(s.array)]
+                size = times(m, own.columns) if s.index == own.written else None
+                pairs = [(p, q) for p in self._point_to(x.arrays[0]) for q in self._point_to(s.array)]
                 if not all(self._apart(p, q, whole, size) for p, q in pairs):
                     return False
         return True
 
-    def _places(self, pointer: str) -> list[tuple[str, Expr]]:
+    def _point_to(self, pointer: str) -> list[tuple[str, Expr]]:
         """The arrays that a pointer points into, and where; an array is a place itself."""
         found = [(p.array, p.index) for p in self._points() if p.name == pointer]
         return found or [(pointer, ZERO)]
@@ -163,6 +168,39 @@ class _Finder:
         if x is None or y is None or x[1:] != y[1:] or not x[2] == read == written:
             return False
         return x[0] != y[0] if x[1] == 0 else (x[0] - y[0]) % x[1] != 0
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """A loop over the elements of a product, or of a group of its columns.
+
+    row, column: variables for the place of an element; columns: how many there are; place: what sets other variables.
+    read, written: the place of an element in the product, and in an array of these columns alone.
+    """
+
+    row: str
+    column: str
+    columns: Expr
+    body: tuple[Stmt, ...]
+    place: tuple[Stmt, ...]
+    read: Expr
+    written: Expr
+
+
+def _places(x: Inner, nest: For) -> _Elements | None:
+    """A loop as one over the elements of a product; None if it is another one."""
+    _, m, _, n = x.dims
+    if m == ONE:
+        return _Elements("", nest.var, nest.count, nest.body, (), Var(nest.var), Var(nest.var))
+    if nest.count == times(m, n):
+        row, column = f"{nest.var}_row", f"{nest.var}_column"
+        place = Let(nest.var, plus(times(Var(row), n), Var(column)), INDEX)
+        return _Elements(row, column, n, nest.body, (place,), Var(nest.var), Var(nest.var))
+    inner = nest.body[0]
+    if nest.count != m or not isinstance(inner, For) or len(nest.body) > 1:
+        return None
+    read, written = (plus(times(Var(nest.var), count), Var(inner.var)) for count in (n, inner.count))
+    return _Elements(nest.var, inner.var, inner.count, inner.body, (), read, written)
 
 
 def _row_of(index: Expr, step: str) -> tuple[int, int, Expr] | None:

@@ -8,7 +8,7 @@ multiply, take parts of the tile and slices of the sums, which are then added up
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -23,22 +23,20 @@ GRID_THREADS = 256
 SUMS = 16
 """Elements of a tile that a thread adds up."""
 PARTS = GRID_THREADS * SUMS * 8
-"""Bytes in which the slices of sums are put together."""
+"""Bytes in which the slices of sums of a product without tiles are put together."""
+GAP = 8
+"""Elements between the rows of such slices: two rows lie in other banks of shared memory."""
 CHUNK = 512
 """Columns of the other factor that are brought into shared memory at a time."""
-DEEP = 8
+DEEP = 16
 """The rows of a factor are filled up to a multiple of this, with zeros."""
 
 TILES = f"""\
 #define CHUNK {CHUNK}
-INLINE void *grid_parts() {{
-    __shared__ __align__(16) float64 part[{GRID_THREADS * SUMS}];
-    return part;
-}}
+#define GAP {GAP}
 template <class T>
-INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac,
+INLINE void grid_products(const char *a, const char *b, char *c, T *part, int64 m, int64 k, int64 n, int64 ar, int64 ac,
                           int64 br, int64 bc, int64 cr, int64 cc) {{
-    T *const part = (T *)grid_parts();
     const int64 rows = m > 32 ? 64 : m > 16 ? 32 : m > 8 ? 16 : m > 4 ? 8 : 4, slices = blockDim.x / rows;
     const int64 column = threadIdx.x % 4 * 4, slice = threadIdx.x / 4 % slices, high = threadIdx.x / 4 / slices * 4;
     for (int64 g = blockIdx.x; g * 16 < n; g += gridDim.x)
@@ -67,6 +65,7 @@ INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 
 }}
 template <class T> struct alignas(16) Quad {{ T of[4]; }};
 INLINE int deep_of(int64 k) {{ return (int)((k + {DEEP - 1}) / {DEEP} * {DEEP}); }}
+INLINE int turned_row(int place) {{ return place / 16 * 16 + place % 4 * 4 + place % 16 / 4; }}
 struct Tiles {{
     int64 bands, all, at, nth;
     int high, share;
@@ -82,11 +81,12 @@ template <class T, int groups>
 INLINE void hold_tiles(T *to, const char *b, int64 m, int64 k, int64 n, int64 br, int64 bc, int high, int wide,
                        int next, const int64 (&starts)[groups]) {{
     const int deep = deep_of(k), share = wide / groups;
+    const bool turned = sizeof(T) == 4 && next > wide;
     for (Tiles tile(m, n, high, share); tile.more(); tile.next(), to += deep * next)
         for (int i = threadIdx.x; i < deep * wide; i += blockDim.x) {{
-            const int64 row = i / wide, j = tile.column() + i % wide % share;
+            const int64 row = turned ? turned_row(i / wide) : i / wide, j = tile.column() + i % wide % share;
             const int64 column = starts[i % wide / share] + j;
-            to[row * next + i % wide] = row < k && j < n ? *(const T *)(b + row * br + column * bc) : (T)0;
+            to[i / wide * next + i % wide] = row < k && j < n ? *(const T *)(b + row * br + column * bc) : (T)0;
         }}
     BLOCK_BARRIER;
 }}
@@ -118,7 +118,7 @@ template <class T> INLINE void stage_rows(T *stage, const char *a, int64 rows, i
         }}
 }}
 template <class T> struct Threads {{
-    enum {{ threads = 1, high = 4, wide = 4, deep = 4, parts = 1 }};
+    enum {{ threads = 1, high = 4, wide = 4, deep = 4 }};
     T sum[4][4] = {{}};
     INLINE void add(const T *x, int apart, const T *y, int next, int, bool in) {{
         if (!in) return;
@@ -132,20 +132,15 @@ template <class T> struct Threads {{
         for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) part[r * next + q] = sum[r][q];
     }}
 }};
-template <class T> INLINE T sum_of(const char *a, int64 ac, const T *y, int next, int64 k) {{
-    T sum = 0;
-    for (int64 i = 0; i < k; i++) sum += *(const T *)(a + i * ac) * y[i * next];
-    return sum;
-}}
 {TENSOR_TILES}\
 template <class Unit> INLINE int slices_of(int high, int wide) {{
     return (int)blockDim.x / Unit::threads / (wide / Unit::wide * (high / Unit::high));
 }}
 template <class T, class Unit>
-INLINE void tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const T *held, T *stage, int high,
-                      int wide, int next) {{
+INLINE int tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const T *held, T *stage, int high,
+                     int wide, int next) {{
     const int across = wide / Unit::wide, units = across * (high / Unit::high), lane = threadIdx.x % Unit::threads;
-    const int slices = slices_of<Unit>(high, wide), unit = threadIdx.x / Unit::threads % units;
+    const int slices = (int)blockDim.x / Unit::threads / units, unit = threadIdx.x / Unit::threads % units;
     const int slice = threadIdx.x / Unit::threads / units;
     const int line = unit / across * Unit::high, column = unit % across * Unit::wide;
     const int deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
@@ -160,18 +155,22 @@ INLINE void tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, co
             sums.add(stage + line * apart + at, apart, held + (start + at) * next + column, next, lane, at < here);
         }}
     }}
-    sums.put((T *)grid_parts() + (slice * high + line) * wide + column, wide, lane);
     BLOCK_BARRIER;
+    sums.put(stage + (slice * high + line) * (wide + GAP) + column, wide + GAP, lane);
+    BLOCK_BARRIER;
+    return slices;
 }}
-template <class T> INLINE T tile_sum(int at, int size, int slices) {{
-    const T *const part = (const T *)grid_parts() + at;
+template <class T> INLINE T tile_sum(const T *part, int row, int column, int high, int wide, int slices) {{
+    part += row * (wide + GAP) + column;
     T total = *part;
 #pragma unroll 4
-    for (int s = 1; s < slices; s++) total += part[s * size];
+    for (int s = 1; s < slices; s++) total += part[s * high * (wide + GAP)];
     return total;
 }}
 """
 """`tile_sums` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor.
+
+`tile_sums` leaves the sums of its slices at `stage`, and gives their number; `tile_sum` adds up those of an element.
 
 A tile has `groups` times `share` columns: as many of each group of columns, from the same place in each on.
 """
@@ -196,7 +195,8 @@ class GridFactor:
 @dataclass(frozen=True)
 class Tile:
     """A tile of a product.  next: elements from one row of the held columns to the next one, more than there are
-    columns where tensor cores multiply.  held, stage: bytes of these columns, and of the rows that a block brings.
+    columns where tensor cores multiply.  held: bytes of these columns; stage: of the rows that a block brings, and of
+    the slices of sums, which take their place.
     """
 
     high: int = 0
@@ -223,7 +223,8 @@ class _Unit:
 _THREADS = {"float32": _Unit(1, 4, 4, 0, 64.0), "float64": _Unit(1, 4, 4, 0, 32.0)}
 TILED = tuple(_THREADS)
 """The dtypes of products that may be made of tiles."""
-_WARPS = {"float32": _Unit(32, 16, 32, 8, 128.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
+_WARPS = {"float32": _Unit(32, 16, 64, 8, 170.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
+"""In float32 a warp takes fewer columns where a tile has fewer, and rows of the other factor are not staged."""
 
 
 def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
@@ -237,12 +238,12 @@ def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: in
     sizes: of lengths; free: bytes of shared memory.
     """
     found: list[Tile] = []
-    taken = stage = 0
+    taken, stage = 0, PARTS if len(factors) > 1 else 0
     for f in factors:
         m, k, n = (evaluated(x, sizes) for x in (f.m, f.k, f.n))
         possible = sorted(_possible(m, k, n, f, blocks), key=lambda x: x[0])
         fits = (t for _, t in possible if taken + t.held + max(stage, t.stage) <= free)
-        tile = next(fits, Tile())
+        tile = next(fits, Tile(stage=PARTS))
         taken, stage = taken + tile.held, max(stage, tile.stage)
         found.append(tile)
     return found
@@ -250,20 +251,22 @@ def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: in
 
 def _possible(m: int, k: int, n: int, f: GridFactor, blocks: int) -> Iterator[tuple[float, Tile]]:
     """Tiles, and about how many clocks of a multiprocessor each takes."""
-    item = np.dtype(f.dtype).itemsize
     for unit in (_THREADS[f.dtype], *([] if f.exact else [_WARPS[f.dtype]])):
         for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
-            units = rows // unit.high * (columns // unit.wide)
+            unit_of = replace(unit, wide=min(unit.wide, columns))
+            units = rows // unit.high * (columns // unit_of.wide)
             if 1 <= units <= GRID_THREADS // unit.threads:
-                yield _tile(m, k, n, rows, columns, f.groups, unit, item, blocks)
+                yield _tile(m, k, n, rows, columns, f, unit_of, GRID_THREADS // unit.threads // units, blocks)
 
 
 def _tile(
-    m: int, k: int, n: int, rows: int, columns: int, groups: int, unit: _Unit, item: int, blocks: int
+    m: int, k: int, n: int, rows: int, columns: int, f: GridFactor, unit: _Unit, slices: int, blocks: int
 ) -> tuple[float, Tile]:
-    deep, across = -(-k // DEEP) * DEEP, columns + unit.pad
-    slices = GRID_THREADS // unit.threads // (rows // unit.high * (columns // unit.wide))
-    mine = -(-(-(-m // rows) * -(-n // (columns // groups))) // blocks)
+    item, deep, across = np.dtype(f.dtype).itemsize, -(-k // DEEP) * DEEP, columns + unit.pad
+    mine = -(-(-(-m // rows) * -(-n // (columns // f.groups))) // blocks)
     clocks = rows * deep * (columns / unit.done + item / 32) + rows * columns * slices * item / 64
-    held, stage = mine * deep * across * item, rows * (min(deep, CHUNK) + 4) * item
-    return mine * clocks, Tile(rows, columns, across, *(-(-x // 16) * 16 for x in (held, stage)))
+    if item == 8:  # where there are no tensor cores, threads multiply what warps would
+        slices = max(slices, GRID_THREADS // (rows // 4 * (columns // 4)))
+    held, parts = mine * deep * across * item, slices * rows * (columns + GAP) * item
+    stage = 0 if unit.threads > 1 and item == 4 else rows * (min(deep, CHUNK) + 4) * item
+    return mine * clocks, Tile(rows, columns, across, *(-(-x // 16) * 16 for x in (held, max(stage, parts))))

@@ -38,7 +38,7 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.values import item_size
 
-__all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
+__all__ = ["NAME", "Printer", "bare", "c_text", "is_short", "literal"]
 
 NAME = "scanopt_kernel"
 MOST_UNROLLED = 40
@@ -176,7 +176,7 @@ class Printer:
                 yield from self._body(body, depth)
             case Steps(var=var, count=count, body=body, until=until):
                 yield f"{space}int64 {var} = 0;"
-                if _hands_on(body):
+                if self.unrolls(x):
                     yield f"{space}UNROLLED"
                 yield f"{space}while ({var} < {self.expression(count)}) {{"
                 yield from self._body(body, depth)
@@ -191,6 +191,10 @@ class Printer:
                     yield from self._body(otherwise, depth)
         self.in_step = before
         yield f"{space}}}"
+
+    def unrolls(self, x: Steps) -> bool:
+        """Whether several steps are written at once."""
+        return is_short(x.body) and _hands_on(x.body)
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
         if self.one_by_one and sum(isinstance(x, Store) and _apart(x.index) for x in body) > 1:
@@ -226,10 +230,13 @@ class Printer:
         return reduction(op, dtype) if packed else None
 
 
+def is_short(body: tuple[Stmt, ...]) -> bool:
+    """Whether a step is a few statements without branches."""
+    return len(body) <= MOST_UNROLLED and all(isinstance(x, Let | Set | Point | Store) for x in body)
+
+
 def _hands_on(body: tuple[Stmt, ...]) -> bool:
-    """Whether a short step moves what one variable was to another: in several steps at once, names do that."""
-    if len(body) > MOST_UNROLLED or not all(isinstance(x, Let | Set | Point | Store) for x in body):
-        return False
+    """Whether a step moves what one variable was to another: in several steps at once, names do that."""
     moved = {x.name: x.value for x in body if isinstance(x, Set)}
     return any(isinstance(value, Var) and value.name in moved for value in moved.values())
 

@@ -14,11 +14,11 @@ from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.fetched_rows import AHEAD
 from scanopt.backends.kernels.finished_products import FinishedProduct, with_finished
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
-from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Point, Stmt, Var
+from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Load, Point, Stmt, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD
-from scanopt.backends.kernels.walks import inside
+from scanopt.backends.kernels.walks import inside, with_loads
 
 __all__ = ["GRID_HEAD", "grid_text"]
 
@@ -72,7 +72,7 @@ class _Grid(Block):
         self.exact = exact
         self.held: list[GridFactor] = []
         self.holding: list[str] = []
-        self.cells = 0
+        self.cells, self.loose = 0, False
         self.fixed = {f"g{i}" for i, g in enumerate(recipe.given) if g.kind == "array"}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
@@ -124,6 +124,7 @@ class _Grid(Block):
         """A product, by a factor held in shared memory where there is room."""
         space, without = "    " * depth, self._without_tiles(x)
         if not self._is_tiled(x):
+            self.loose = True
             yield f"{space}{without}"
             return
         t, c, (row, column) = TYPES[self.recipe.loops[x.slot][1][0]], x.arrays[2], map(self.expression, x.strides[-2:])
@@ -145,21 +146,40 @@ class _Grid(Block):
         yield f"{space}    MEET;"
         yield from self._shared_out(nest, depth + 1)
         yield f"{space}}} else"
-        self.inside, fails, self.fails = 1, self.fails, "continue"
-        body = [line for s in x.elements for line in self.statement(s, 0)]
-        self.inside, self.fails = 0, fails
         own = _Columns(x.row or "row", x.column, x.columns, x.starts, x.sums)
-        yield from self._by_tiles(x.product, own, body, depth)
+        early = {a: f"early{i}" for i, a in enumerate(x.read_early())}
+
+        def read(a: Load) -> Expr:
+            return Do("where", (Var("first", "bool"), Var(early[a], a.dtype), a), a.dtype, a.dtype) if a in early else a
+
+        self.inside, fails, self.fails = 1, self.fails, "continue"
+        place = [line for s in x.place for line in self.statement(s, 0)]
+        body = [line for s in x.elements for line in self.statement(with_loads(s, read), 0)]
+        self.inside, self.fails = 0, fails
+        before = [f"{TYPES[a.dtype]} {name} = 0;" for a, name in early.items()]
+        reads = [f"{name} = {self.expression(a)};" for a, name in early.items()]
+        yield from self._by_tiles(x.product, own, [*place, *body], depth, before, [*place, *reads])
 
     def _without_tiles(self, x: Inner) -> str:
         """A call that multiplies by a factor where it lies."""
         _, *dims = (self.expression(v) for v in x.dims)
         strides = [self.expression(v) for v in x.strides[3:]]
         t, arrays = TYPES[self.recipe.loops[x.slot][1][0]], [f"(char *)({p})" for p in x.arrays]
-        return f"grid_products<{t}>({', '.join([*arrays, *dims, *strides])});"
+        return f"grid_products<{t}>({', '.join([*arrays, f'({t} *)(held + stage)', *dims, *strides])});"
 
-    def _by_tiles(self, x: Inner, own: _Columns, body: Sequence[str], depth: int) -> Iterator[str]:
-        """The loops over the tiles of a block and the elements of a tile, with what follows of each element."""
+    def _by_tiles(
+        self,
+        x: Inner,
+        own: _Columns,
+        body: Sequence[str],
+        depth: int,
+        before: Sequence[str] = (),
+        early: Sequence[str] = (),
+    ) -> Iterator[str]:
+        """The loops over the tiles of a block and the elements of a tile, with what follows of each element.
+
+        before, early: what declares and reads, before the product is made, what the first element of a thread needs.
+        """
         i, dtype, groups = len(self.held), self.recipe.loops[x.slot][1][0], len(own.starts)
         t, space = TYPES[dtype], "    " * depth
         m, k, n = (self.expression(v) for v in (x.dims[1], x.dims[2], own.columns))
@@ -173,29 +193,44 @@ class _Grid(Block):
             f"    if (h{i} >= 0) hold_tiles(({t} *)(held + h{i}), {b}, {m}, {k}, {n}, {br}, {bc}, {sizes}, starts{i});",
         ]
         inner = f"{space}    "
+        place = f"{own.row} = tile.row() + o / tile.share, {own.column} = tile.column() + o % tile.share"
         yield f"{space}for (Tiles tile({m}, {n}, high{i}, wide{i} / {groups}); tile.more(); tile.next()) {{"
         yield f"{inner}const {t} *const own = ({t} *)(held + h{i}) + tile.nth * deep_of({k}) * next{i};"
         yield f"{inner}const char *const rows = {a} + tile.row() * {ar};"
         given = f"rows, {m} - tile.row(), {k}, {ar}, {ac}, own, ({t} *)(held + stage), {sizes}"
-        yield f"{inner}int slices;"
-        for unit in ("Threads",) if self.exact else ("Warps", "Threads"):
-            test = f"if (next{i} > wide{i}) " if unit == "Warps" else "" if self.exact else "else "
-            unit = f"{unit}<{t}>"
-            yield f"{inner}{test}{{ tile_sums<{t}, {unit}>({given}); slices = slices_of<{unit}>(high{i}, wide{i}); }}"
+        yield from (f"{inner}{line}" for line in before)
+        if early:
+            yield f"{inner}if (const int o = threadIdx.x; o < high{i} * tile.share) {{"
+            yield f"{inner}    const int64 {place};"
+            yield f"{inner}    if ({own.row} < {m} && {own.column} < {n}) {{"
+            yield from (f"{inner}        {line}" for line in early)
+            yield from (f"{inner}    }}", f"{inner}}}")
+        yield f"{inner}const int slices = {self._slices(i, dtype, given)};"
         yield f"{inner}for (int o = threadIdx.x; o < high{i} * tile.share; o += blockDim.x) {{"
-        yield f"{inner}    const int down = o / tile.share, along = o % tile.share;"
-        yield f"{inner}    const int64 {own.row} = tile.row() + down, {own.column} = tile.column() + along;"
+        yield f"{inner}    const int64 {place};"
         yield f"{inner}    if ({own.row} >= {m} || {own.column} >= {n}) continue;"
         for q, name in enumerate(own.sums):
-            at = f"down * wide{i} + {f'{q} * tile.share + ' if q else ''}along"
-            yield f"{inner}    {t} {name} = tile_sum<{t}>({at}, high{i} * wide{i}, slices);"
+            at = f"{f'{q} * tile.share + ' if q else ''}o % tile.share"
+            found = f"tile_sum(({t} *)(held + stage), o / tile.share, {at}, (int)high{i}, (int)wide{i}, slices)"
+            yield f"{inner}    {t} {name} = {found};"
             if not self.exact and dtype == "float32":
-                start = f"own + {f'{q} * tile.share + ' if q else ''}along"
-                again = f"sum_of<{t}>(rows + down * {ar}, {ac}, {start}, next{i}, {k})"
-                yield f"{inner}    if ({name} != {name}) {name} = {again};"
+                again = f"sum_of(rows + o / tile.share * {ar}, {ac}, own + {at}, (int)next{i}, {k})"
+                yield f"{inner}    if (next{i} > wide{i} && {name} != {name}) {name} = {again};"
+        yield from [f"{inner}    const bool first = o == (int)threadIdx.x;"] * bool(before)
         yield from (f"{inner}    {line}" for line in body)
         yield f"{inner}}}"
         yield f"{space}}}"
+
+    def _slices(self, i: int, dtype: str, given: str) -> str:
+        """A call of what adds up a tile, by its shape."""
+        t = TYPES[dtype]
+        threads, warps = f"tile_sums<{t}, Threads<{t}>>({given})", f"tile_sums<{t}, Warps<{t}>>({given})"
+        if self.exact:
+            return threads
+        if dtype == "float32":
+            narrow = "".join(f"wide{i} == {n} ? strip_sums<{n}>({given}) : " for n in (16, 32))
+            warps = f"{narrow}strip_sums<64>({given})"
+        return f"next{i} == wide{i} ? {threads} : {warps}"
 
 
 @dataclass(frozen=True)
@@ -223,8 +258,10 @@ def _is_known(x: Expr, recipe: Recipe) -> bool:
             return isinstance(x, Lit)
 
 
-def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...], int]:
+def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...], bool, int]:
     """The text of a kernel that all blocks run together, what it may hold, and bytes for numbers that all read.
+
+    The third is whether it makes products that are not divided into tiles.
 
     It is given, after its own numbers: where each factor is held, the rows and columns of its tiles, how far its rows
     lie apart, where rows are staged, and the size of its scratch memory.
@@ -240,4 +277,4 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...],
     head = signature(recipe, [*recipe.kernel.numbers, *numbers, "stage", "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
     text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + GRID_HEAD + TILES)
-    return text, tuple(w.held), w.cells * CELL
+    return text, tuple(w.held), w.loose, w.cells * CELL

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.fetched_rows import FETCHING, Fetched, fetched_rows
 from scanopt.backends.kernels.ir import ONE, Expr, Fail, For, Inner, Kernel, Load, Point, Steps, Stmt, Store
+from scanopt.backends.kernels.print_c import is_short
 from scanopt.backends.kernels.print_cuda import (
     CudaPrinter,
     assembled,
@@ -74,6 +75,10 @@ class _Lanes(CudaPrinter):
             text = f"{x.array}[{'0' if at == '0' else f'{at} * {self.rows[x.array]}'}]"
             return f"({text} != 0)" if x.dtype == "bool" else text
         return super().expression(x)
+
+    def unrolls(self, x: Steps) -> bool:
+        """As in C; of a loop that does not end early, counting steps takes as long as what a short one computes."""
+        return super().unrolls(x) or (x.until is None and is_short(x.body))
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """As in C, but for where rows lie, failures, and functions of numbers."""

@@ -47,7 +47,14 @@ INLINE void tensor_rows(const float64 *stage, const char *w, int64 wk, int64 wn,
 """
 """As `rows_product`, of 8 rows."""
 
-TENSOR_TILES = f"""{TENSOR}\
+TENSOR_TILES = f"""\
+INLINE float32 sum_of(const char *a, int64 ac, const float32 *y, int next, int64 k) {{
+    float32 sum = 0;
+    for (int64 i = 0; i < deep_of(k); i++)
+        if (turned_row(i) < k) sum += *(const float32 *)(a + turned_row(i) * ac) * y[i * next];
+    return sum;
+}}
+{TENSOR}\
 #ifndef MMA32
 #define MMA32(c, a, b) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0, %1, %2, %3}}, " \\
     "{{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};" : "+f"((c)[0]), "+f"((c)[1]), "+f"((c)[2]), "+f"((c)[3]) \\
@@ -62,7 +69,7 @@ struct Parts {{
 }};
 template <class T> struct Warps;
 template <> struct Warps<float64> {{
-    enum {{ threads = 32, high = 8, wide = 16, deep = 4, parts = 1 }};
+    enum {{ threads = 32, high = 8, wide = 16, deep = 4 }};
     float64 sum[2][2] = {{}};
     INLINE void add(const float64 *x, int apart, const float64 *y, int next, int lane, bool in) {{
         const float64 a = in ? x[lane / 4 * apart + lane % 4] : 0.0;
@@ -75,35 +82,96 @@ template <> struct Warps<float64> {{
         for (int q = 0; q < 4; q++) part[lane / 4 * next + q / 2 * 8 + lane % 4 * 2 + q % 2] = sum[q / 2][q % 2];
     }}
 }};
-template <> struct Warps<float32> {{
-    enum {{ threads = 32, high = 16, wide = 32, deep = 8, parts = 2 }};
-    float32 sum[4][4] = {{}};
-    INLINE void add(const float32 *x, int apart, const float32 *y, int next, int lane, bool in) {{
-        uint32 upper[4], lower[4];
-        for (int q = 0; q < 4; q++) {{
-            const Parts a(in ? x[(lane / 4 + q % 2 * 8) * apart + lane % 4 + q / 2 * 4] : 0.0f);
-            upper[q] = a.upper;
-            lower[q] = a.lower;
-        }}
-        uint32 above[4][2], below[4][2];
-        for (int q = 0; q < 4; q++)
-            for (int i = 0; i < 2; i++) {{
-                const Parts b(in ? y[(lane % 4 + 4 * i) * next + 8 * q + lane / 4] : 0.0f);
-                above[q][i] = b.upper;
-                below[q][i] = b.lower;
+template <int wide> struct Strips {{
+    float32 sum[wide / 8][4] = {{}};
+    INLINE void add(const Quad<float32> *x, const float32 *y, int next, int lane) {{
+#pragma unroll
+        for (int c = 0; c < 4; c += 2) {{
+            uint32 upper[4], lower[4], above[wide / 8][2], below[wide / 8][2];
+#pragma unroll
+            for (int q = 0; q < 4; q++) {{
+                const Parts a(x[q % 2].of[c + q / 2]);
+                upper[q] = a.upper;
+                lower[q] = a.lower;
             }}
-        for (int q = 0; q < 4; q++) MMA32(sum[q], lower, above[q]);
-        for (int q = 0; q < 4; q++) MMA32(sum[q], upper, below[q]);
-        for (int q = 0; q < 4; q++) MMA32(sum[q], upper, above[q]);
+#pragma unroll
+            for (int n = 0; n < wide / 8; n++)
+                for (int i = 0; i < 2; i++) {{
+                    const Parts b(y[((c + i) * 4 + lane % 4) * next + 8 * n + lane / 4]);
+                    above[n][i] = b.upper;
+                    below[n][i] = b.lower;
+                }}
+#pragma unroll
+            for (int n = 0; n < wide / 8; n++) MMA32(sum[n], lower, above[n]);
+#pragma unroll
+            for (int n = 0; n < wide / 8; n++) MMA32(sum[n], upper, below[n]);
+#pragma unroll
+            for (int n = 0; n < wide / 8; n++) MMA32(sum[n], upper, above[n]);
+        }}
     }}
     INLINE void put(float32 *part, int next, int lane) {{
-        for (int q = 0; q < 4; q++)
-            for (int i = 0; i < 4; i++)
-                part[(lane / 4 + i / 2 * 8) * next + 8 * q + lane % 4 * 2 + i % 2] = sum[q][i];
+        for (int n = 0; n < wide / 8; n++)
+            for (int i = 0; i < 4; i += 2) {{
+                float32 *const to = part + (lane / 4 + i / 2 * 8) * next + 8 * n + lane % 4 * 2;
+                to[0] = sum[n][i];
+                to[1] = sum[n][i + 1];
+            }}
     }}
 }};
+INLINE Quad<float32> quad_of(const char *a, int64 row, int64 rows, int64 at, int64 k, int64 ar, int64 ac,
+                             bool packed) {{
+    Quad<float32> found = {{}};
+    if (row < rows && packed && at < k) found = *(const Quad<float32> *)(a + row * ar + at * 4);
+    else if (row < rows)
+        for (int q = 0; q < 4; q++) if (at + q < k) found.of[q] = *(const float32 *)(a + row * ar + (at + q) * ac);
+    return found;
+}}
+template <int strip>
+INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const float32 *held, float32 *part,
+                      int high, int wide, int next) {{
+    const int across = wide / strip, units = across * (high / 16), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int slices = (int)blockDim.x / 32 / units, slice = warp / units, unit = warp % units;
+    const int line = unit / across * 16, column = unit % across * strip;
+    const int blocks = deep_of(k) / 16, rounds = (blocks + slices - 1) / slices;
+    const bool packed = ac == 4 && (ar | (int64)a) % 16 == 0 && k % 4 == 0;
+    Strips<strip> sums;
+    for (int round = 0; round < rounds; round += 4) {{
+        Quad<float32> x[4][2];
+#pragma unroll
+        for (int u = 0; u < 4; u++)
+            for (int h = 0; h < 2; h++) {{
+                const int at = (round + u) * slices + slice;
+                x[u][h] = quad_of(a, line + lane / 4 + 8 * h, rows, at * 16 + lane % 4 * 4, k, ar, ac, packed);
+            }}
+#pragma unroll
+        for (int u = 0; u < 4; u++) {{
+            if (round + u >= rounds) break;
+            const int at = (round + u) * slices + slice, in = at < blocks ? at : blocks - 1;
+            sums.add(x[u], held + in * 16 * next + column, next, lane);
+        }}
+    }}
+    BLOCK_BARRIER;
+    sums.put(part + (slice * high + line) * (wide + GAP) + column, wide + GAP, lane);
+    BLOCK_BARRIER;
+    return slices;
+}}
 #else
 template <class T> using Warps = Threads<T>;
+template <int strip>
+INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const float32 *held, float32 *part,
+                      int high, int wide, int next) {{
+    BLOCK_BARRIER;
+    for (int o = threadIdx.x; o < high * wide; o += blockDim.x) {{
+        const int64 row = o / wide;
+        part[row * (wide + GAP) + o % wide] = row < rows ? sum_of(a + row * ar, ac, held + o % wide, next, k) : 0;
+    }}
+    BLOCK_BARRIER;
+    return 1;
+}}
 #endif
 """
-"""What a warp does for `tile_products`: the elements of a thread are those that the manual of the instructions says."""
+"""What a warp does for `tile_sums` (float64), and `strip_sums`, which stands for it in float32.
+
+The elements of a thread are those that the manual of the instructions says.  In float32 a warp reads its rows of the
+other factor where they lie, four elements at once: the rows of what is held are ordered accordingly (`turned_row`).
+"""

@@ -20,9 +20,10 @@ from scanopt.backends.kernels.ir import (
     Steps,
     Stmt,
     Store,
+    Var,
 )  # fmt: skip
 
-__all__ = ["expressions", "inside", "loads", "with_loads"]
+__all__ = ["expressions", "inside", "loads", "variables", "with_loads"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -72,6 +73,22 @@ def loads(x: Expr) -> Iterator[Load]:
                 yield from loads(a)
         case Cast(arg=arg):
             yield from loads(arg)
+        case _:
+            pass
+
+
+def variables(x: Expr) -> Iterator[str]:
+    """The names of all scalar variables of an expression."""
+    match x:
+        case Var(name=name):
+            yield name
+        case Load(index=index):
+            yield from variables(index)
+        case Do(args=args):
+            for a in args:
+                yield from variables(a)
+        case Cast(arg=arg):
+            yield from variables(arg)
         case _:
             pass
 
