@@ -160,17 +160,31 @@ INLINE int tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, con
     BLOCK_BARRIER;
     return slices;
 }}
-template <class T> INLINE T tile_sum(const T *part, int row, int column, int high, int wide, int slices) {{
+template <class T, int groups>
+INLINE void tile_sum(T (&sum)[groups], const T *part, int row, int column, int high, int wide, int slices) {{
+    const int share = wide / groups, far = high * (wide + GAP);
     part += row * (wide + GAP) + column;
-    T total = *part;
-#pragma unroll 4
-    for (int s = 1; s < slices; s++) total += part[s * high * (wide + GAP)];
-    return total;
+#pragma unroll
+    for (int q = 0; q < groups; q++) sum[q] = part[q * share];
+    if (slices == 8) {{
+#pragma unroll
+        for (int s = 1; s < 8; s++) for (int q = 0; q < groups; q++) sum[q] += part[s * far + q * share];
+    }} else
+        for (int s = 1; s < slices; s++) for (int q = 0; q < groups; q++) sum[q] += part[s * far + q * share];
+}}
+template <int groups>
+INLINE void whole_sum(float32 (&sum)[groups], const char *a, int64 ac, const float32 *y, int next, int share,
+                      int64 k) {{
+    bool again = false;
+#pragma unroll
+    for (int q = 0; q < groups; q++) again |= sum[q] != sum[q];
+    if (again) for (int q = 0; q < groups; q++) sum[q] = sum_of(a, ac, y + q * share, next, k);
 }}
 """
 """`tile_sums` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor.
 
-`tile_sums` leaves the sums of its slices at `stage`, and gives their number; `tile_sum` adds up those of an element.
+`tile_sums` leaves the sums of its slices at `stage`, and gives their number; `tile_sum` adds up those of an element of
+each group, and `whole_sum` begins anew where parts of numbers gave no number.
 
 A tile has `groups` times `share` columns: as many of each group of columns, from the same place in each on.
 """

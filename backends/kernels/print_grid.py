@@ -131,8 +131,8 @@ class _Grid(Block):
         yield f"{space}if (h{len(self.held)} < 0) {without}"
         yield f"{space}else"
         place = f"(char *)({c}) + row * {row} + column * {column}"
-        whole = _Columns("row", "column", x.dims[3], (ZERO,), ("sum",))
-        yield from self._by_tiles(x, whole, [f"*({t} *)({place}) = sum;"], depth)
+        whole = _Columns("row", "column", x.dims[3], (ZERO,), ())
+        yield from self._by_tiles(x, whole, [f"*({t} *)({place}) = *sum;"], depth)
 
     def _finished(self, x: FinishedProduct, depth: int) -> Iterator[str]:
         """A product by tiles, each element of which is finished where it was added up."""
@@ -209,13 +209,13 @@ class _Grid(Block):
         yield f"{inner}for (int o = threadIdx.x; o < high{i} * tile.share; o += blockDim.x) {{"
         yield f"{inner}    const int64 {place};"
         yield f"{inner}    if ({own.row} >= {m} || {own.column} >= {n}) continue;"
-        for q, name in enumerate(own.sums):
-            at = f"{f'{q} * tile.share + ' if q else ''}o % tile.share"
-            found = f"tile_sum(({t} *)(held + stage), o / tile.share, {at}, (int)high{i}, (int)wide{i}, slices)"
-            yield f"{inner}    {t} {name} = {found};"
-            if not self.exact and dtype == "float32":
-                again = f"sum_of(rows + o / tile.share * {ar}, {ac}, own + {at}, (int)next{i}, {k})"
-                yield f"{inner}    if (next{i} > wide{i} && {name} != {name}) {name} = {again};"
+        yield f"{inner}    {t} sum[{groups}];"
+        at = "o / tile.share, o % tile.share"
+        yield f"{inner}    tile_sum(sum, ({t} *)(held + stage), {at}, (int)high{i}, (int)wide{i}, slices);"
+        if not self.exact and dtype == "float32":
+            given = f"sum, rows + o / tile.share * {ar}, {ac}, own + o % tile.share, (int)next{i}, tile.share, {k}"
+            yield f"{inner}    if (next{i} > wide{i}) whole_sum({given});"
+        yield from (f"{inner}    const {t} {name} = sum[{q}];" for q, name in enumerate(own.sums))
         yield from [f"{inner}    const bool first = o == (int)threadIdx.x;"] * bool(before)
         yield from (f"{inner}    {line}" for line in body)
         yield f"{inner}}}"

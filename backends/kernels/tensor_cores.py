@@ -135,20 +135,26 @@ INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, co
     const int blocks = deep_of(k) / 16, rounds = (blocks + slices - 1) / slices;
     const bool packed = ac == 4 && (ar | (int64)a) % 16 == 0 && k % 4 == 0;
     Strips<strip> sums;
-    for (int round = 0; round < rounds; round += 4) {{
-        Quad<float32> x[4][2];
+    Quad<float32> x[4][2], y[4][2];
+    const auto read = [&](Quad<float32> (&to)[4][2], int round) {{
 #pragma unroll
         for (int u = 0; u < 4; u++)
             for (int h = 0; h < 2; h++) {{
-                const int at = (round + u) * slices + slice;
-                x[u][h] = quad_of(a, line + lane / 4 + 8 * h, rows, at * 16 + lane % 4 * 4, k, ar, ac, packed);
+                const int at = ((round + u) * slices + slice) * 16 + lane % 4 * 4;
+                to[u][h] = quad_of(a, line + lane / 4 + 8 * h, rows, at, k, ar, ac, packed);
             }}
+    }};
+    read(x, 0);
+    for (int round = 0; round < rounds; round += 4) {{
+        if (round + 4 < rounds) read(y, round + 4);
 #pragma unroll
         for (int u = 0; u < 4; u++) {{
             if (round + u >= rounds) break;
             const int at = (round + u) * slices + slice, in = at < blocks ? at : blocks - 1;
             sums.add(x[u], held + in * 16 * next + column, next, lane);
         }}
+#pragma unroll
+        for (int u = 0; u < 4; u++) for (int h = 0; h < 2; h++) x[u][h] = y[u][h];
     }}
     BLOCK_BARRIER;
     sums.put(part + (slice * high + line) * (wide + GAP) + column, wide + GAP, lane);
