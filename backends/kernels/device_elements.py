@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from scanopt.backends.kernels.cuda_operations import functor
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Lit
@@ -18,7 +19,7 @@ from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Value, element_of, packed
 
-__all__ = ["element_with_part", "for_threads"]
+__all__ = ["element_with_part", "for_threads", "is_copy"]
 
 MOST_PARTS = 8
 
@@ -34,9 +35,14 @@ def for_threads(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> 
     return found
 
 
+def is_copy(node: Node, w: Lowering) -> TypeGuard[SumTo]:
+    """Whether it is a sum over no axis, which threads copy."""
+    return w.device and isinstance(node, SumTo) and w.axes(node.args[0]) == w.axes(node.out)
+
+
 def _by_element(node: Node, w: Lowering) -> Node:
     """A function, setting a part, or a sum over no axis as an operation on elements, where that can be."""
-    if isinstance(node, SumTo) and w.axes(node.args[0]) == w.axes(node.out):
+    if is_copy(node, w):
         return Map(node.out, node.args[:1], "copy", (node.dtype,), node.dtype, node.args[0])
     if isinstance(node, SetItem) and _is_by_slices(node, w):
         return PartSet(node.out, node.args[:2], "", (), node.dtype, node.out, node.part, node.added)

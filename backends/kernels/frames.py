@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
 
+from scanopt.backends.kernels.device_elements import is_copy
 from scanopt.backends.kernels.histories import Histories
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -117,7 +118,8 @@ class LoopFrame:
         self.registers: dict[int, list[str]] = {}
         self.variables: dict[int, list[str]] = {}
         self.rings: dict[int, tuple[str, int]] = {}
-        self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
+        made = (n.out for n in nested.nodes if isinstance(n, COMPUTED) or is_copy(n, w))
+        self.computed = {name for name in made if w.axes(name)}
         self.trace = self._traces()
         self.numbers = {name: i for name, i in self._all_rows() if not w.axes(name)}
         self.onto: dict[int, tuple[str, ...]] = dict.fromkeys(overwritten(nested, w) - {*places.states}, ())
