@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from scanopt.array.device import on_device
 from scanopt.array.numerics.c_order import in_c_order
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
@@ -41,7 +42,7 @@ class Compiled:
     itself.  Arguments are never written to; results share no memory with arguments, constants, one
     another or what is kept.
     source: the text that runs; lines: what stands where in it, to say what an error is about.  choice: which of its
-    loops have kernels.
+    loops have kernels.  numbers: inputs that it reads on the host.
     """
 
     program: Program
@@ -50,6 +51,7 @@ class Compiled:
     run: FunctionType
     lines: SourceMap
     choice: Choice | None = None
+    numbers: frozenset[str] = frozenset()
 
     @property
     def kernels(self) -> tuple[Any, ...]:
@@ -65,7 +67,7 @@ class Compiled:
         inputs = self.program.inputs
         if len(values) != len(inputs):
             raise TypeError(f"expected {len(inputs)} arguments, found {len(values)}")
-        arrays = [admit(x, self.xp.asarray(v)) for x, v in zip(inputs, values, strict=True)]
+        arrays = [admit(x, self._array(x, v)) for x, v in zip(inputs, values, strict=True)]
         whole = self._whole
         if whole is not None and (found := whole(arrays)) is not None:
             return found
@@ -79,6 +81,10 @@ class Compiled:
         if whole is not None:
             whole.spent += perf_counter() - start
         return results
+
+    def _array(self, x: Input, value: Array) -> Array:
+        """An argument as the program takes it: numbers that it reads on the host stay there."""
+        return np.asarray(value) if x.name in self.numbers and not on_device(value) else self.xp.asarray(value)
 
     @cached_property
     def _whole(self) -> ProgramKernel | None:
@@ -134,7 +140,7 @@ def compile_steps(
     space = _namespace(source, xp, bind) | timing(source.titles, source.labels, clock) | dict(Shelf().functions())
     space |= choice.made if choice else {}
     exec(compile(source.text, _file(source.text), "exec"), space)
-    return Compiled(program, source.text, xp, space["program"], source.stands_for, choice)
+    return Compiled(program, source.text, xp, space["program"], source.stands_for, choice, source.numbers)
 
 
 def _file(text: str) -> str:
@@ -173,6 +179,7 @@ def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]
         "__loader__": _Text(source.text),
         **support(xp, source.labels),
         **{name: bind(op) for name, op in source.ops.items()},
+        **{name: op.bind(np) for name, op in source.host_ops.items()},
         **{name: _fixed(xp, value) for name, value in source.consts.items()},
         **{name: value[()] for name, value in source.scalars.items()},
         **{name: no_steps(xp, *what) for name, what in source.empties.items()},

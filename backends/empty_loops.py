@@ -18,7 +18,7 @@ def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[An
     """A function of the values of the names `outer` that returns what the loop keeps."""
 
     def empty(*values: Any) -> list[Any]:
-        arrays = (np.asarray(v, "int64") if isinstance(v, int) else v for v in values)
+        arrays = (np.asarray(v) if isinstance(v, int | np.generic) else v for v in values)
         known = {name: concrete(v) for name, v in zip(outer, arrays, strict=True)}
         loop_shapes(loop, known, 0)
         return [xp.empty(concrete_shape(known[k.out].shape), k.type.dtype) for k in loop.keeps]

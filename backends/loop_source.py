@@ -92,7 +92,7 @@ class LoopWriter:
     def _kernel(self, kept: list[str]) -> str:
         """Writes the call of the kernel, if there is one; what stands before the `if` of array steps."""
         p, z = self.parent, f"z{self.me}"
-        call = p.choice.call(self.loop, self.layout.types, self.n, p.names) if p.choice else ""
+        call = p.choice.call(self.loop, self.layout.types, self.n, p.names, p.length) if p.choice else ""
         if not call:
             return ""
         p.line(f"{z} = {call}")
@@ -138,7 +138,7 @@ class LoopWriter:
                 continue
             out, count = p.name(k.out), f"r_{p.name(k.out)}" if isinstance(k.rows, str) else str(k.rows)
             if isinstance(k.rows, str):
-                p.line(f"{count} = fewer({self.n}, {p.name(k.rows)})")
+                p.line(f"{count} = fewer({self.n}, {p.length(k.rows)})")
             if loop.until is None:
                 p.line(f"f_{out} = {self.n} - {count} if {self.n} > {count} else 0")
         reads = [(p.name(r.out), p.name(r.source)) for r in loop.reads]

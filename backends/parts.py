@@ -23,7 +23,8 @@ COMMENT_AT = 48
 class SourceLine:
     """One line: its text with its indentation, a comment (already safe: see `safe`), and what it stands for.
 
-    loop: the number of the innermost loop around it.  calls: the part that it calls.
+    loop: the number of the innermost loop around it.  calls: the part that it calls.  makes: the name that it assigns,
+    if it may be left out where nothing reads that.
     """
 
     text: str
@@ -31,6 +32,7 @@ class SourceLine:
     step: Compute | None = None
     loop: int | None = None
     calls: FunctionPart | None = None
+    makes: str = ""
 
 
 @dataclass

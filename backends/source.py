@@ -5,7 +5,6 @@ All names in the text are made here; names chosen by users appear in comments on
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanopt.array.op import Op
+from scanopt.backends.host_numbers import HOST_LENGTHS, HostNumbers
 from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loop_source import LoopWriter
+from scanopt.backends.op_names import OpNames
 from scanopt.backends.parts import COMMENT_AT, DEEPEST, FunctionPart, SourceLine, connect, safe, written
 from scanopt.backends.scratch import kept_buffers
-from scanopt.backends.shape_numbers import ShapeNumbers
 from scanopt.program.failures import SourceMap
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "program_source"]
 
-RESERVED = {
-    "clock", "contiguous", "cut", "empty", "fewer", "grow", "keep", "len", "max", "min", "owned", "program", "range",
-    "recent", "record", "renew", "room", "spare", "steps", "taken", "timer", "too_short",
-    "writable", "wrong_depth", "wrong_shape", "zip",
-}  # fmt: skip
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
     "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
@@ -49,14 +44,15 @@ SCALARS = {"int32", "int64", "float32", "float64"}
 class Source:
     """Source text of a function `program`, perhaps with parts of it, and what its global names stand for.
 
-    ops: functions to bind, by name.  kinds: of the dtypes of their arguments.  consts: arrays, by
-    name (`scalars`: as scalars).  labels: texts for error messages, by number.  empties: loops to
+    ops: functions to bind, by name (`host_ops`: for NumPy).  kinds: of the dtypes of their arguments.  consts: arrays,
+    by name (`scalars`: as NumPy's scalars).  labels: texts for error messages, by number.  empties: loops to
     evaluate without steps, by name, with the outer names they take.  titles: of profiled loops, by number.
-    stands_for: the steps and loops of its lines.
+    stands_for: the steps and loops of its lines.  numbers: inputs that are read on the host.
     """
 
     text: str
     ops: dict[str, Op]
+    host_ops: dict[str, Op]
     kinds: dict[Op, set[str]]
     consts: dict[str, np.ndarray[Any, Any]]
     scalars: dict[str, np.ndarray[Any, Any]]
@@ -64,6 +60,7 @@ class Source:
     empties: dict[str, tuple[Loop, tuple[str, ...]]]
     titles: tuple[tuple[str, ...], ...]
     stands_for: SourceMap
+    numbers: frozenset[str]
 
 
 def program_source(program: Program, infix: bool = True, choice: Choice | None = None) -> Source:
@@ -78,9 +75,10 @@ def program_source(program: Program, infix: bool = True, choice: Choice | None =
         choice.of_program(program, found.types)
     text = writer.program()
     return Source(
-        text, {name: op for op, name in writer.ops.items()}, _kinds(program, found),
+        text, {name: op for op, name in writer.ops.given.items()},
+        {name: op for op, name in writer.ops.on_host.items()}, _kinds(program, found),
         writer.consts, writer.scalars, tuple(writer.labels), writer.empties,
-        tuple(writer.titles), writer.stands_for,
+        tuple(writer.titles), writer.stands_for, frozenset(writer.numbers.given),
     )  # fmt: skip
 
 
@@ -106,8 +104,7 @@ class Writer:
     apart: set[int] = field(default_factory=set[int])
     names: dict[str, str] = field(default_factory=dict[str, str])
     user_names: dict[str, str] = field(default_factory=dict[str, str])
-    ops: dict[Op, str] = field(default_factory=dict[Op, str])
-    taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESERVED, 0))
+    ops: OpNames = field(default_factory=OpNames)
     consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     scalars: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     labels: list[str] = field(default_factory=list[str])
@@ -121,12 +118,16 @@ class Writer:
     # Lines and names
 
     def line(
-        self, text: str, comment: str = "", step: Compute | None = None, calls: FunctionPart | None = None
+        self,
+        text: str,
+        comment: str = "",
+        step: Compute | None = None,
+        calls: FunctionPart | None = None,
+        makes: str = "",
     ) -> None:
         """One line, with a comment at its end (already safe: see `safe`)."""
-        self.lines.append(
-            SourceLine("    " * self.depth + text if text or calls else "", comment, step, self.loop, calls)
-        )
+        text = "    " * self.depth + text if text or calls else ""
+        self.lines.append(SourceLine(text, comment, step, self.loop, calls, makes))
 
     def block(self, head: str, write: Callable[[], None], comment: str = "") -> None:
         """A line ending in a colon, and what `write` writes, one level deeper."""
@@ -154,12 +155,13 @@ class Writer:
         return self.names[name]
 
     @cached_property
-    def numbers(self) -> ShapeNumbers:
-        """Those that the shapes of inputs tell."""
-        return ShapeNumbers(self.source, self.names)
+    def numbers(self) -> HostNumbers:
+        """Those that are known on the host."""
+        device = not self.infix and self.choice is not None  # CUDA graphs would keep what a host has computed
+        return HostNumbers(self.source, self.names, self.layout.types, device)
 
     def length(self, name: str) -> str:
-        """The text of a length: by the shapes of inputs where they tell it, so that nobody waits for a device."""
+        """The text of a number that the host reads: where it is known there, nobody waits for a device."""
         return self.numbers.text(name) or self.name(name)
 
     def _name_all(self) -> None:
@@ -189,26 +191,6 @@ class Writer:
         self.titles.append(titles)
         return len(self.titles) - 1
 
-    def op(self, op: Op) -> str:
-        """The name an op is bound to: its own, numbered where several share it."""
-        if op not in self.ops:
-            base = re.sub(r"\W", "_", op.name, flags=re.ASCII)
-            tail = [str(v) for _, v in op.params for v in _flat(v)]
-            name = "_".join([base, *(t for t in tail if t.isdigit())])
-            self.ops[op] = self._unused(name)
-        return self.ops[op]
-
-    def _unused(self, name: str) -> str:
-        """An unused name.  taken: by name the number that it was last given with."""
-        bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bf]_.*|part_.*|kernel_.*|_.*|\d.*|", name)
-        i, found = self.taken.get(name, 0), name
-        while found in self.taken or (bad and found == name):
-            i += 1
-            found = f"op_{name}_{i}" if bad else f"{name}_v{i}"
-        self.taken[name] = i
-        self.taken.setdefault(found, 0)
-        return found
-
     # The program
 
     def program(self) -> str:
@@ -217,12 +199,13 @@ class Writer:
         head = ["# generated by scanopt from a loop program"]
         for x in self.source.inputs:
             label = f"  {safe(x.label)}" if x.label else ""
-            head.append(f"#   {self.name(x.name)}  {x.type}{label}")
+            head.append(f"#   {self.numbers.argument(x.name)}  {x.type}{label}")
         for c in self.source.consts:
             shown = str(c.value) if c.value.ndim == 0 else "an array"
             head.append(f"#   {self.name(c.name)}  {c.type}  constant {shown}")
             self.consts[self.name(c.name)] = c.value
-        self.parts.append(FunctionPart("program", [self.name(x.name) for x in self.source.inputs], write=self._steps))
+        takes = [self.numbers.argument(x.name) for x in self.source.inputs]
+        self.parts.append(FunctionPart("program", takes, write=self._steps))
         for part in self.parts:  # which grow meanwhile
             self.lines, self.depth, self.loop = part.lines, 1, part.loop
             part.write()
@@ -242,6 +225,9 @@ class Writer:
         used = {a for step in scalar for a in step.args}
         for name in sorted(inputs & used, key=self.name):
             self.line(f"{self.name(name)}s = {self.name(name)}[()]")
+        for name in self.numbers.given:
+            for made, f in ((self.numbers.here(name), "here"), (self.name(name), "there")):
+                self.line(f"{made} = {f}({self.numbers.argument(name)})", makes=made)
         self._straight(self.source.steps, at_end=False)
         if self.source.profile:
             self.line(f"record({self.title(self.source.profile)}, 0, 0.0, None)", "profiled, but no loop is left")
@@ -270,7 +256,8 @@ class Writer:
     def _segment(self, segment: Segment, steps: tuple[Step, ...], mine: set[str]) -> None:
         """Operators that are kernels together, and array steps for where these give None."""
         inside = range(segment.start, segment.stop)
-        place = {name: i for i in inside for name in names_made(steps[i])}
+        own = {s.out for part in segment.parts for s in part.steps}
+        place = {name: i for i in inside for name in names_made(steps[i]) if name in own}
         before = mine - place.keys()
 
         def array_steps(part: SegmentPart) -> None:
@@ -279,6 +266,9 @@ class Writer:
                 self.compute(step)
                 self._forget(place[step.out], step, made)
 
+        for i in inside:
+            if isinstance(step := steps[i], Compute) and step.out not in place:
+                self.compute(step)
         for part in segment.parts:
             if part.body is None or self.choice is None:
                 array_steps(part)
@@ -295,7 +285,7 @@ class Writer:
         self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]
     ) -> None:
         """Write a branch.  write: writes the steps of one side; leave: what else to do at its end."""
-        test = self.name(step.condition)
+        test = self.length(step.condition)
         if not step.then and not step.otherwise:
             for r in step.results:
                 self.line(
@@ -314,16 +304,37 @@ class Writer:
 
     def compute(self, step: Compute, out: str | None = None) -> None:
         """One operator, written into `out` where that is given."""
+        if self.numbers.computed.get(step.out) is step:
+            self._on_host(step)
+            return
         if self.is_infix(step):
             text = f" {INFIX[step.op.name]} ".join(self._scalar(a) for a in step.args)
         else:
             args = [self.name(a) for a in step.args]
-            if step.op.name == "getitem" and {"array", "mask"}.isdisjoint(step.op.options["index"]):
-                args[1:] = map(self.length, step.args[1:])  # slices and places are numbers on the host
+            if step.op.name in HOST_LENGTHS and {"array", "mask"}.isdisjoint(step.op.options.get("index", ())):
+                args[1:] = map(self.length, step.args[1:])
             if out:
                 args.append(f"out={out}" if step.op.name in OUT_BY_NAME else out)
-            text = f"{self.op(step.op)}({', '.join(args)})"
-        self.line(f"{self.name(step.out)} = {text}", str(step.type), step)
+            text = f"{self.ops.name(step.op)}({', '.join(args)})"
+        makes = self.name(step.out) if self.numbers.may_drop(step) else ""
+        self.line(f"{self.name(step.out)} = {text}", str(step.type), step, makes=makes)
+
+    def _on_host(self, step: Compute) -> None:
+        """A number computed on the host, and on the device where that reads it."""
+        here, there = self.numbers.here(step.out), self.name(step.out)
+        if step.op.name == "shape_i":
+            text = self.numbers.shape(step)
+        else:
+            text = f"{self.ops.here(step.op)}({', '.join(map(self._here, step.args))})"
+        self.line(f"{here} = {text}", str(step.type), step, makes=here if self.numbers.may_drop(step) else "")
+        self.line(f"{there} = there({here})", makes=there)
+
+    def _here(self, name: str) -> str:
+        """A number as NumPy takes it."""
+        if name in self.numbers.computed or name in self.numbers.given:
+            return self.numbers.here(name)
+        self.scalars[f"{self.name(name)}s"] = self.consts[self.name(name)]
+        return f"{self.name(name)}s"
 
     def is_infix(self, step: Compute) -> bool:
         """Whether it is arithmetic of two scalars of one dtype, no overflow left to chance."""
@@ -387,7 +398,3 @@ class Writer:
         name = f"no_steps_{len(self.empties)}"
         self.empties[name] = loop, outer
         return f"{name}({', '.join(map(self.length, outer))})"
-
-
-def _flat(x: Any) -> list[Any]:
-    return [z for y in x for z in _flat(y)] if isinstance(x, tuple) else [x]

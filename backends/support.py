@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.device import to_host
 from scanopt.array.shapes import shape_text
 
 __all__ = ["support"]
@@ -21,7 +22,7 @@ def support(xp: Any, labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
     labels: texts for error messages; generated text refers to them by number, so that no name
     chosen by a user gets into it.
     """
-    return {**_checks(labels), **_buffers(xp), **_results(xp)}
+    return {**_checks(labels), **_buffers(xp), **_results(xp), **_numbers(xp)}
 
 
 def _checks(labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
@@ -89,6 +90,14 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
         "spare": spare, "fewer": fewer, "renew": renew, "room": room, "grow": grow, "cut": cut, "recent": recent,
         "empty": xp.empty, "contiguous": xp.ascontiguousarray,
     }  # fmt: skip
+
+
+def _numbers(xp: Any) -> dict[str, Callable[..., Any]]:
+    def here(x: Array) -> Any:
+        """A number on the host."""
+        return np.asarray(to_host(x))[()]
+
+    return {"here": here, "there": xp.asarray}
 
 
 def _results(xp: Any) -> dict[str, Callable[..., Any]]:

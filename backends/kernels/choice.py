@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,10 +76,17 @@ class Choice:
             self.exact = True
             return body
 
-    def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
+    def call(
+        self,
+        loop: Loop,
+        types: Mapping[str, TensorType],
+        n: str,
+        names: Mapping[str, str],
+        length: Callable[[str], str],
+    ) -> str:
         """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone.
 
-        names: in the text, by those of the program.
+        names: in the text, by those of the program.  length: the text of a number that the host reads.
         """
         made = self.kernel(loop, types)
         if made is None:

@@ -15,6 +15,7 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.captured_steps import NoCapture
+from scanopt.backends.host_numbers import is_number
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.device_costs import beats_graphs, kernel_step_seconds
@@ -67,7 +68,7 @@ class DeviceLoop:
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
         xp = self.launcher.xp
-        arrays = [xp.asarray(v) for v in values]
+        arrays = [np.asarray(v) if np.isscalar(v) else xp.asarray(v) for v in values]
         if not self._fit(n, arrays):
             return None
         key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
@@ -216,7 +217,9 @@ class DeviceChoice:
         """The segments of some steps outside loops: operators on elements alone, a thread for each element."""
         if self.launcher is None:
             return []
-        elements = Segmenter(types, last_use, True, lambda node: isinstance(node, Map | Call), apart=True)
+        numbers = {name for name, type in types.items() if is_number(type)}  # which are computed on the host
+        fits = lambda node: isinstance(node, Map | Call) and node.out not in numbers  # noqa: E731
+        elements = Segmenter(types, last_use, True, fits, lambda s: s.op.view or s.out in numbers, apart=True)
         return list(elements.segments(steps))
 
     def segment_kernel(self, body: Body) -> str:
@@ -225,14 +228,25 @@ class DeviceChoice:
         self.made[name] = SegmentKernel(self._loop(body), body.size, 0.0)
         return name
 
-    def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
-        """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone."""
+    def call(
+        self,
+        loop: Loop,
+        types: Mapping[str, TensorType],
+        n: str,
+        names: Mapping[str, str],
+        length: Callable[[str], str],
+    ) -> str:
+        """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone.
+
+        names: in the text, by those of the program.  length: the text of a number that the host reads.
+        """
         graph, body = self._graph(loop, types), self._body(loop, types)
         kernel = body if isinstance(body, str) else self._loop(body, 0 if isinstance(graph, str) else graph.fewest)
         self.loops.append(LoopWays(loop, kernel, graph))
         calls: list[str] = []
         if isinstance(kernel, DeviceLoop):
-            calls.append(self._call(kernel, kernel.body.outer, FEWEST, n, names))
+            own = {**names, **{name: length(name) for name in kernel.body.counts}}
+            calls.append(self._call(kernel, kernel.body.outer, FEWEST, n, own))
         if isinstance(graph, CapturedLoop):
             calls.append(self._call(graph, graph.outer, graph.steps.most, n, names))
         return " or ".join(f"({call})" for call in calls) if len(calls) > 1 else "".join(calls)

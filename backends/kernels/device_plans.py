@@ -285,7 +285,7 @@ class DevicePlan:
             self.steps[g.name] = self._steps(g.name, shape, 0, not numbers), prod(shape[1:])
         if not numbers and self.variant.lanes.axes:
             x = x.transpose(self._order(g.name, 0))
-        return xp.ascontiguousarray(x), *self.steps[g.name]
+        return xp.ascontiguousarray(xp.asarray(x)), *self.steps[g.name]
 
     def _kept_rows(self, out: Array, value: str) -> int:
         return int(out.shape[0 if self.variant.lanes.numbers else sum(i is not None for i in self._of(value))])

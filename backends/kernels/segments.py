@@ -53,7 +53,10 @@ class SegmentPart:
 
 @dataclass(frozen=True)
 class Segment:
-    """The steps from `start` up to `stop` of a list of steps, in parts of which any may be the first."""
+    """The steps from `start` up to `stop` of a list of steps, in parts of which any may be the first.
+
+    Steps that are in no part come before all parts.
+    """
 
     start: int
     stop: int
@@ -85,28 +88,33 @@ class Segmenter:
     """Finds the segments of some steps.
 
     last_use: as in `scanopt.backends.layout.Layout`.  exact: whether arguments of array steps lie in C order.
-    fits: which nodes a segment may have.  apart: whether operators that no value connects have kernels of their own.
+    fits: which nodes a segment may have.  passes: which other steps may stand among its own, if they read none of their
+    results.  apart: whether operators that no value connects have kernels of their own.
     """
 
     types: Mapping[str, TensorType]
     last_use: Mapping[str, int]
     exact: bool
     fits: Callable[[Node], bool] = lambda node: True
+    passes: Callable[[Compute], bool] = lambda step: False
     apart: bool = False
 
     def segments(self, steps: Sequence[Step]) -> Iterator[Segment]:
         """Those in which a part has a kernel."""
-        mine: list[Compute] = []
+        start, mine = 0, list[Compute]()
         computing: set[str] = set()
         for i, step in enumerate((*steps, None)):
             if isinstance(step, Compute) and (nodes := self._nodes(step)):
+                start = start if mine else i
                 mine.append(step)
                 if not all(isinstance(n, View | Reshape) for n in nodes):
                     computing.add(step.out)
                 continue
+            if isinstance(step, Compute) and self.passes(step) and {s.out for s in mine}.isdisjoint(step.args):
+                continue
             parts = tuple(self._part(x, i, computing) for x in self._parts(tuple(mine)))
             if any(part.body for part in parts):
-                yield Segment(i - len(mine), i, parts)
+                yield Segment(start, i, parts)
             mine = []
 
     def _nodes(self, step: Compute) -> tuple[Node, ...]:

@@ -1,0 +1,57 @@
+"""The names that operators have in generated text."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from scanopt.array.op import Op
+
+__all__ = ["OpNames"]
+
+RESERVED = {
+    "clock", "contiguous", "cut", "empty", "fewer", "grow", "here", "keep", "len", "max", "min", "owned", "program",
+    "range", "recent", "record", "renew", "room", "spare", "steps", "taken", "there", "timer", "too_short",
+    "writable", "wrong_depth", "wrong_shape", "zip",
+}  # fmt: skip
+
+
+@dataclass
+class OpNames:
+    """given: names of operators; on_host: of those that compute numbers on the host.
+
+    taken: by name the number that it was last given with.
+    """
+
+    given: dict[Op, str] = field(default_factory=dict[Op, str])
+    on_host: dict[Op, str] = field(default_factory=dict[Op, str])
+    taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESERVED, 0))
+
+    def name(self, op: Op) -> str:
+        """The name an op is bound to: its own, numbered where several share it."""
+        if op not in self.given:
+            base = re.sub(r"\W", "_", op.name, flags=re.ASCII)
+            tail = [str(v) for _, v in op.params for v in _flat(v)]
+            self.given[op] = self._unused("_".join([base, *(t for t in tail if t.isdigit())]))
+        return self.given[op]
+
+    def here(self, op: Op) -> str:
+        """The name of the same operator for numbers on the host."""
+        return self.on_host.setdefault(op, f"h_{self.name(op)}")
+
+    def _unused(self, name: str) -> str:
+        """An unused name."""
+        bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bfh]_.*|part_.*|kernel_.*|_.*|\d.*|", name)
+        i, found = self.taken.get(name, 0), name
+        while found in self.taken or (bad and found == name):
+            i += 1
+            found = f"op_{name}_{i}" if bad else f"{name}_v{i}"
+        self.taken[name] = i
+        self.taken.setdefault(found, 0)
+        return found
+
+
+def _flat(x: Any) -> list[Any]:
+    return [z for y in x for z in _flat(y)] if isinstance(x, tuple) else [x]
