@@ -93,22 +93,23 @@ template <class T> static T shuffled_from(unsigned other, T x, int line) {
 }
 #define __shfl_up_sync(mask, value, d) shuffled_from(threadIdx.x - (d), value, __LINE__)
 #define __shfl_down_sync(mask, value, d) shuffled_from(threadIdx.x + (d), value, __LINE__)
-struct fetch_ { char *to; const char *from; int size, group; };
-static thread_local fetch_ on_the_way[4096];
-static thread_local int fetches, group;
+struct fetch_ { char *to; const char *from; int size, group; unsigned thread; };
+static thread_local fetch_ on_the_way[1 << 14];
+static thread_local int fetches, group[1024];
 #define FETCH(to, from) fetch((char *)(to), (const char *)(from), sizeof(*(to)))
 #define AHEAD(x, n)
-#define FETCH_END group++
+#define FETCH_END group[threadIdx.x]++
 #define FETCHED(n) arrive(n)
 static void fetch(char *to, const char *from, int size) {
     memset(to, 0xff, size);
-    on_the_way[fetches++] = fetch_{to, from, size, group};
+    on_the_way[fetches++] = fetch_{to, from, size, group[threadIdx.x], threadIdx.x};
 }
 static void arrive(int still) {
     int left = 0;
     for (int i = 0; i < fetches; i++) {
         fetch_ x = on_the_way[i];
-        if (x.group < group - still) memcpy(x.to, x.from, x.size); else on_the_way[left++] = x;
+        const bool arrived = x.thread == threadIdx.x && x.group < group[threadIdx.x] - still;
+        if (arrived) memcpy(x.to, x.from, x.size); else on_the_way[left++] = x;
     }
     fetches = left;
 }
@@ -236,7 +237,8 @@ class Shim:
         if not function.fixed and self.threads:
             threads = min(threads, self.threads)
         self.launches.append((blocks, threads))
-        before = [np.array(x) if a else x for x, a in zip(args, function.arrays, strict=True)]
+        written = [a and x.flags.c_contiguous for x, a in zip(args, function.arrays, strict=True)]  # or may be
+        before = [np.array(x) if w else x for x, w in zip(args, written, strict=True)]
         self._once(function, blocks, threads, args, False)
         self._once(function, blocks, threads, before, True)
         for i, (x, y) in enumerate(zip(args, before, strict=True)):

@@ -129,6 +129,11 @@ class DeviceVariant:
         return self.text.rsplit("while (", 1)[-1].count("BARRIER;") if not self.lanes.numbers else 0
 
 
+def _has_near_elements(x: Array) -> bool:
+    """Whether lanes that are neighbours read neighbours: such an array needs no copy, however its rows lie."""
+    return x.ndim > 0 and x.strides[-1] == x.itemsize and all(n % x.itemsize == 0 for n in x.strides)
+
+
 def _alike(lanes: Lanes, name: str) -> bool:
     """Whether an array is the same for all lanes."""
     return all(axis is None for axis in lanes.of.get(name, ()))
@@ -283,9 +288,13 @@ class DevicePlan:
         x, shape = arrays[self.places[g.name]], self.shapes[g.name]
         if g.name not in self.steps:
             self.steps[g.name] = self._steps(g.name, shape, 0, not numbers), prod(shape[1:])
+        x = xp.asarray(x)
+        if numbers and _has_near_elements(x):
+            step, *_ = steps = [n // x.itemsize for n in x.strides]
+            return x, [0 if i is None else steps[i] for i in self.variant.lanes.of[g.name]], step
         if not numbers and self.variant.lanes.axes:
             x = x.transpose(self._order(g.name, 0))
-        return xp.ascontiguousarray(xp.asarray(x)), *self.steps[g.name]
+        return xp.ascontiguousarray(x), *self.steps[g.name]
 
     def _kept_rows(self, out: Array, value: str) -> int:
         return int(out.shape[0 if self.variant.lanes.numbers else sum(i is not None for i in self._of(value))])

@@ -26,6 +26,8 @@ PARTS = GRID_THREADS * SUMS * 8
 """Bytes in which the slices of sums of a product without tiles are put together."""
 GAP = 8
 """Elements between the rows of such slices: two rows lie in other banks of shared memory."""
+ROUNDS = 3
+"""So many rounds ahead a thread fetches what it multiplies, 32 bytes for each."""
 CHUNK = 512
 """Columns of the other factor that are brought into shared memory at a time."""
 DEEP = 16
@@ -34,6 +36,7 @@ DEEP = 16
 TILES = f"""\
 #define CHUNK {CHUNK}
 #define GAP {GAP}
+#define FETCHED_ROUNDS {ROUNDS}
 template <class T>
 INLINE void grid_products(const char *a, const char *b, char *c, T *part, int64 m, int64 k, int64 n, int64 ar, int64 ac,
                           int64 br, int64 bc, int64 cr, int64 cc) {{
@@ -238,7 +241,7 @@ _THREADS = {"float32": _Unit(1, 4, 4, 0, 64.0), "float64": _Unit(1, 4, 4, 0, 32.
 TILED = tuple(_THREADS)
 """The dtypes of products that may be made of tiles."""
 _WARPS = {"float32": _Unit(32, 16, 64, 8, 170.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
-"""In float32 a warp takes fewer columns where a tile has fewer, and rows of the other factor are not staged."""
+"""In float32 a warp takes fewer columns where a tile has fewer."""
 
 
 def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
@@ -282,5 +285,5 @@ def _tile(
     if item == 8:  # where there are no tensor cores, threads multiply what warps would
         slices = max(slices, GRID_THREADS // (rows // 4 * (columns // 4)))
     held, parts = mine * deep * across * item, slices * rows * (columns + GAP) * item
-    stage = 0 if unit.threads > 1 and item == 4 else rows * (min(deep, CHUNK) + 4) * item
+    stage = 32 * ROUNDS * GRID_THREADS if unit.threads > 1 and item == 4 else rows * (min(deep, CHUNK) + 4) * item
     return mine * clocks, Tile(rows, columns, across, *(-(-x // 16) * 16 for x in (held, max(stage, parts))))

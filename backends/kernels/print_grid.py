@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.fetched_rows import AHEAD
+from scanopt.backends.kernels.fetched_rows import AHEAD, FETCHING
 from scanopt.backends.kernels.finished_products import FinishedProduct, with_finished
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
 from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Load, Point, Stmt, Var
@@ -276,5 +276,5 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...],
     numbers = [x for i, h in enumerate(w.held) for x in (h.name, f"high{i}", f"wide{i}", f"next{i}")]
     head = signature(recipe, [*recipe.kernel.numbers, *numbers, "stage", "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
-    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + GRID_HEAD + TILES)
+    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + FETCHING + GRID_HEAD + TILES)
     return text, tuple(w.held), w.loose, w.cells * CELL

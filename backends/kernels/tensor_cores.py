@@ -118,46 +118,46 @@ template <int wide> struct Strips {{
             }}
     }}
 }};
-INLINE Quad<float32> quad_of(const char *a, int64 row, int64 rows, int64 at, int64 k, int64 ar, int64 ac,
-                             bool packed) {{
+INLINE void fetch_quad(Quad<float32> *to, const char *a, int64 row, int64 rows, int64 at, int64 k, int64 ar, int64 ac,
+                       bool packed) {{
+    if (row < rows && packed && at < k) {{
+        FETCH(to, (const Quad<float32> *)(a + row * ar + at * 4));
+        return;
+    }}
     Quad<float32> found = {{}};
-    if (row < rows && packed && at < k) found = *(const Quad<float32> *)(a + row * ar + at * 4);
-    else if (row < rows)
-        for (int q = 0; q < 4; q++) if (at + q < k) found.of[q] = *(const float32 *)(a + row * ar + (at + q) * ac);
-    return found;
+    for (int q = 0; q < 4; q++)
+        if (row < rows && at + q < k) found.of[q] = *(const float32 *)(a + row * ar + (at + q) * ac);
+    *to = found;
 }}
 template <int strip>
-INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const float32 *held, float32 *part,
+INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const float32 *held, float32 *stage,
                       int high, int wide, int next) {{
     const int across = wide / strip, units = across * (high / 16), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int slices = (int)blockDim.x / 32 / units, slice = warp / units, unit = warp % units;
     const int line = unit / across * 16, column = unit % across * strip;
     const int blocks = deep_of(k) / 16, rounds = (blocks + slices - 1) / slices;
     const bool packed = ac == 4 && (ar | (int64)a) % 16 == 0 && k % 4 == 0;
-    Strips<strip> sums;
-    Quad<float32> x[4][2], y[4][2];
-    const auto read = [&](Quad<float32> (&to)[4][2], int round) {{
-#pragma unroll
-        for (int u = 0; u < 4; u++)
-            for (int h = 0; h < 2; h++) {{
-                const int at = ((round + u) * slices + slice) * 16 + lane % 4 * 4;
-                to[u][h] = quad_of(a, line + lane / 4 + 8 * h, rows, at, k, ar, ac, packed);
-            }}
+    Quad<float32> *const own = (Quad<float32> *)stage + threadIdx.x;
+    const auto fetch_round = [&](int round) {{
+        const int at = (round * slices + slice) * 16 + lane % 4 * 4, slot = round % FETCHED_ROUNDS;
+        for (int h = 0; round < rounds && h < 2; h++)
+            fetch_quad(own + (2 * slot + h) * blockDim.x, a, line + lane / 4 + 8 * h, rows, at, k, ar, ac, packed);
+        FETCH_END;
     }};
-    read(x, 0);
-    for (int round = 0; round < rounds; round += 4) {{
-        if (round + 4 < rounds) read(y, round + 4);
-#pragma unroll
-        for (int u = 0; u < 4; u++) {{
-            if (round + u >= rounds) break;
-            const int at = (round + u) * slices + slice, in = at < blocks ? at : blocks - 1;
-            sums.add(x[u], held + in * 16 * next + column, next, lane);
-        }}
-#pragma unroll
-        for (int u = 0; u < 4; u++) for (int h = 0; h < 2; h++) x[u][h] = y[u][h];
-    }}
     BLOCK_BARRIER;
-    sums.put(part + (slice * high + line) * (wide + GAP) + column, wide + GAP, lane);
+    for (int round = 0; round < FETCHED_ROUNDS; round++) fetch_round(round);
+    Strips<strip> sums;
+#pragma unroll 1
+    for (int round = 0; round < rounds; round++) {{
+        FETCHED(FETCHED_ROUNDS - 1);
+        const int slot = round % FETCHED_ROUNDS, at = round * slices + slice, in = at < blocks ? at : blocks - 1;
+        const Quad<float32> x[2] = {{own[2 * slot * blockDim.x], own[(2 * slot + 1) * blockDim.x]}};
+        sums.add(x, held + in * 16 * next + column, next, lane);
+        fetch_round(round + FETCHED_ROUNDS);
+    }}
+    FETCHED(0);
+    BLOCK_BARRIER;
+    sums.put(stage + (slice * high + line) * (wide + GAP) + column, wide + GAP, lane);
     BLOCK_BARRIER;
     return slices;
 }}
@@ -178,6 +178,7 @@ INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, co
 """
 """What a warp does for `tile_sums` (float64), and `strip_sums`, which stands for it in float32.
 
-The elements of a thread are those that the manual of the instructions says.  In float32 a warp reads its rows of the
-other factor where they lie, four elements at once: the rows of what is held are ordered accordingly (`turned_row`).
+The elements of a thread are those that the manual of the instructions says.  In float32 each thread fetches what it
+multiplies of the other factor itself, four elements at once and some rounds ahead, so that nobody waits for anybody.
+The rows of what is held are ordered accordingly (`turned_row`).
 """

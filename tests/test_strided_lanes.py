@@ -1,0 +1,44 @@
+"""Arrays that kernels of a device read as they lie: slices, rows backwards, and axes of a larger array."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_shim import Shim
+from test_cuda import assert_close, on_shim, rng
+
+import scanopt
+import scanopt.tensor as T
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+SLICES: dict[str, Any] = {
+    "packed": np.s_[:6, :, :5], "a part of each row": np.s_[:6, :, 2:7], "backwards": np.s_[5::-1, :, :5],
+    "every second row": np.s_[::2, :, :5], "every second lane": np.s_[:6, :, ::2], "axes exchanged": np.s_[:6, :, :5],
+    "a row repeated": np.s_[:1, :, :5],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", SLICES)
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_a_kernel_reads_arrays_as_they_lie(
+    way: str, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+    X, h0, a = (T.TensorType(dtype, (None,) * n)(name) for n, name in ((3, "X"), (2, "h0"), (1, "a")))
+    h, _ = scanopt.scan(lambda x, h: T.maximum(h * a - x, x), X, h0)
+    f = scanopt.function([X, h0, a], [h, h[-1]], backend="numpy")
+    whole = rng().integers(-4, 5, (12, 3, 10)).astype(dtype)
+    x = whole[SLICES[way]]
+    if way == "axes exchanged":
+        x = np.ascontiguousarray(x.transpose(2, 1, 0)).transpose(2, 1, 0)
+    elif way == "a row repeated":
+        x = np.broadcast_to(x, (6, 3, 5))
+    values = [x, whole[0].T[3:8].T, whole[1, 1, 4:9]]
+    program, loops = on_shim(f, Shim(tmp_path, threads=32))
+    for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
+        assert_close(found, expected)
+    assert all(x.runs for x in loops)
