@@ -146,6 +146,25 @@ def all_but_the_first(X: Value, Y: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
+    example=(
+        lambda x, y: T.concatenate([x, y])[x.shape[0]] * 2.0,
+        lambda x, a, n: T.concatenate([x, _trace(a, n)])[x.shape[0]] * 2.0,
+    ),
+    never=(
+        lambda x, y: T.concatenate([x, y])[y.shape[0]] * 2.0,
+        lambda X, Y: T.concatenate([X, Y])[X.shape[0]] * 2.0,
+        lambda X, Y: T.concatenate([X, Y], axis=1)[X.shape[0]] * 2.0,
+        lambda x, p: T.concatenate([x, p])[x.shape[0]],
+    ),
+)
+def row_past_the_first(X: Value, Y: Value) -> Equation:
+    """Row len(X) of X ++ Y is the first one of Y."""
+    return Equation(_JOIN(X, Y)[X.shape[0]], Y[0], when=[same_type(X, Y), fits(_JOIN(X, Y))])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
     example=lambda x, y, X: T.concatenate([T.concatenate([X, T.expand_dims(x, 0)]), T.expand_dims(y, 0)]),
     never=(
         lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),

@@ -66,6 +66,25 @@ WRITINGS: dict[str, Sequence[Formula]] = {
             :, 0
         ],
     ),
+    "repeated rows": (
+        lambda x, y: T.outer(x, y) * T.exp(y),
+        lambda x, y: T.outer(x, y) * T.exp(T.tile(y, (x.shape[0], 1))),
+        lambda x, y: T.outer(x, y) * T.repeat(T.exp(y)[None], x.shape[0], axis=0),
+        lambda x, y: T.outer(x, y) * T.exp(T.broadcast_to(y, (x.shape[0], y.shape[0]))),
+        lambda x, y: scanopt.map(lambda v, w: v * y * T.exp(w), [x, T.tile(y, (x.shape[0], 1))])[0],
+    ),
+    "one number in all places": (
+        lambda x, y: x * T.exp(y[0]),
+        lambda x, y: x * T.exp(T.full(x.shape, y[0])),
+        lambda x, y: T.exp(T.broadcast_to(y[0], x.shape)) * x,
+        lambda x, y: scanopt.map(lambda v, w: v * T.exp(w), [x, T.full(x.shape, y[0])])[0],
+    ),
+    "numbers of steps": (
+        lambda x, y: x * T.cast(T.arange(x.shape[0]), "float64"),
+        lambda x, y: x * T.arange(x.shape[0], dtype="float64"),
+        lambda x, y: x * T.arange(0.0, x.shape[0], 1.0),
+    ),
+    "the first behind": (lambda x, y: T.exp(y[0]), lambda x, y: T.exp(T.concatenate([x, y])[x.shape[0]])),
     "behind the first state": (lambda x, y: _tanh(x, y)[2:4], lambda x, y: T.concatenate([x[None], _tanh(x, y)])[3:5]),
     "a loop that changes nothing": (
         lambda x, y: _filter(lambda v, s, q: T.tanh(s * q + v), x, y[0], _tanh(np.float64(0), y)[-1]),
@@ -91,6 +110,27 @@ def test_other_writings_cost_the_same(name: str) -> None:
         costs.append(f.cost)
         assert np.allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
     assert max(costs) <= 1.1 * min(costs)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-0.0, 1), (3.0, 2), (-5, -1.0), (0.5, 1.0), (0, 0.1), (1000.0, 3.0)])
+def test_ranges_of_floats_are_those_of_numpy(dtype: str, bounds: tuple[float, float]) -> None:
+    start, step = bounds
+    n = T.lscalar("n")
+    f = scanopt.function([n], T.arange(start, n, step, dtype=dtype))
+    for stop in (0, 7, -20, int(start + 40 * step)):
+        expected = np.arange(start, stop, step, dtype=dtype)
+        for found in (f(stop), f.unoptimized(stop)):
+            assert found.dtype == expected.dtype
+            assert found.tobytes() == expected.tobytes()
+
+
+def test_long_ranges_of_single_precision_round_as_those_of_numpy() -> None:
+    n = T.lscalar("n")
+    for start in (0, 3):
+        f = scanopt.function([n], T.arange(start, n, dtype="float32")[-9:])
+        stop = 2**24 + 50
+        np.testing.assert_array_equal(f(stop), np.arange(start, stop, dtype="float32")[-9:])
 
 
 def test_quotients_by_numbers_stay_quotients_where_formulas_may_not_differ() -> None:

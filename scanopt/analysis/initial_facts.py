@@ -146,6 +146,8 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
     able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
     if able and len(able) == len(dtypes):
         yield "batched", (op,)
+        if op.spec.batch is elementwise and not op.can_raise:
+            yield "by_element", (op,)
     else:
         yield from (("batched_as", (op, d)) for d in able)
     if op.spec.traits.inverse is not None:

@@ -6,9 +6,10 @@ from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, dtype, hold, ndim, vmap
 
 __all__ = [
-    "absorbing", "absorbs", "batched", "batched_as", "batched_here", "cancels", "commutative", "elementwise",
-    "fixed_shape", "guarded_by", "idempotent", "involution", "keeps_dtype", "left_neutral", "like_argument", "linear",
-    "neutral", "projection", "quiet", "safe", "shape_from_rest", "sign_lost", "sign_outside", "undoes", "unexpanded",
+    "absorbing", "absorbs", "batched", "batched_as", "batched_here", "by_element", "cancels", "commutative",
+    "elementwise", "fixed_shape", "guarded_by", "idempotent", "involution", "keeps_dtype", "left_neutral",
+    "like_argument", "linear", "neutral", "projection", "quiet", "safe", "shape_from_rest", "sign_lost", "sign_outside",
+    "undoes", "unexpanded",
 ]  # fmt: skip
 
 
@@ -41,6 +42,13 @@ def quiet(op: Op, *, f: Text, g: Op) -> Rules:
 def elementwise(op: Op) -> None:
     """op is safe, and each element of its result depends only on the same element of its arguments (given for
     programs with an ifelse).
+    """
+
+
+@fact
+def by_element(op: Op) -> None:
+    """op never raises where shapes fit, and each element of its result depends only on the same element of its
+    arguments, which broadcast, as exactly as the licence of the call asks (given).
     """
 
 

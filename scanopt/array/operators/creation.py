@@ -295,7 +295,26 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
         dtype = "float64" if "f" in kinds else "int64"
         if any(b.dtype == "uint64" for b in bounds):
             dtype = np.result_type(np.int64, *(b.dtype for b in bounds))
-    return apply(Op.make("arange", dtype=dtype_name(dtype)), *bounds)
+    found = dtype_name(dtype)
+    if count := _count_in_floats(bounds, found):
+        return cast(apply(Op.make("arange", dtype="int64"), *count), found)
+    return apply(Op.make("arange", dtype=found), *bounds)
+
+
+def _count_in_floats(bounds: Sequence[Variable], dtype: str) -> Sequence[Variable] | None:
+    """The bounds of the int64 numbers that are these floats, where each float is exactly its number.
+
+    NumPy computes float number i as start + i * step, rounded after each operation.  In float64 nothing is rounded
+    where both are whole; in float32 large numbers are, and once as a cast rounds them only if they are 0, 1, 2 ...
+    """
+    first, last, step = bounds
+    start, by = first.operand.value, step.operand.value
+    if dtype not in ("float32", "float64") or np.dtype(last.dtype).kind != "i" or start is None or by is None:
+        return None
+    whole = all(float(x).is_integer() and not (x == 0 and np.signbit(x)) and abs(x) < 2.0**31 for x in (start, by))
+    if not whole or not by or (dtype == "float32" and (start, by) != (0, 1)):
+        return None
+    return [int_constant(int(start)), last, int_constant(int(by))]
 
 
 def _count(n: Any) -> Variable:

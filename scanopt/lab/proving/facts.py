@@ -37,7 +37,7 @@ STEERING = CAUSAL | {
 
 _OF_ENTRIES = {
     "commutative", "swaps", "regroups", "idempotent", "absorbs", "projection", "involution", "neutral", "left_neutral",
-    "absorbing", "cancels", "undoes", "accumulates", "folds", "folds_in_order", "segments",
+    "absorbing", "by_element", "cancels", "undoes", "accumulates", "folds", "folds_in_order", "segments",
 }  # fmt: skip
 """Facts about operators that compute entries of entries."""
 

@@ -61,6 +61,11 @@ MEANINGS |= {
 
 
 @fact
+def by_element(m: Model, op: Term) -> None:
+    of_entries(m, [m.unknown(op)])
+
+
+@fact
 def neutral(m: Model, op: Term, e: Term, d: Text) -> None:
     dtype, (entry, own) = dtype_of(m, d), scalar_of(m, e)
     for of in {own, dtype}:

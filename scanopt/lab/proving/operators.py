@@ -26,7 +26,7 @@ __all__ = ["applied", "meaning", "pointwise", "result_type", "total", "unknown_w
 
 _ARRANGING = {
     "concatenate", "stack", "transpose", "expand_dims", "squeeze", "swap_rows", "join_rows", "reshape", "broadcast_to",
-    "in_chunks", "full_like", "repeat_rows", "getitem", "repeat",
+    "in_chunks", "full", "full_like", "repeat_rows", "getitem", "repeat",
 }  # fmt: skip
 _ALL_DATA = {"concatenate", "stack", "full_like"}
 """Operators whose arguments are all moved; of the others it is the first, the rest says where."""

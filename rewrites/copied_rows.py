@@ -1,0 +1,87 @@
+"""A row that is repeated, in all its spellings, and operators that are applied to it once."""
+
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Int, Op, Value, as_row, ops
+from scanopt.facts.operators import by_element
+from scanopt.facts.values import same_type, scalar, vector
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, X: T.exp(T.repeat(x[None], X.shape[0], axis=0)),
+    never=(lambda x, n: T.repeat(x[None], n % 9, axis=0), lambda X: T.repeat(X[None], X.shape[0], axis=1)),
+)
+def row_repeated(x: Value, X: Value, k: Int) -> Equation:
+    """One row repeated as often as an array is long is that row, for as many rows."""
+    n = X.shape[k]
+    return Equation(ops.repeat(as_row(x), n, axis=0), ops.repeat_rows(x, n))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, X: T.exp(T.broadcast_to(x, (X.shape[0], x.shape[0]))),
+    never=(lambda x, n: T.broadcast_to(x, (n, x.shape[0])), lambda x, X: T.broadcast_to(x, X.shape)),
+)
+def row_broadcast(x: Value, X: Value, k: Int) -> Equation:
+    """A vector that is broadcast to rows of its own length is a repeated row."""
+    n = X.shape[k]
+    return Equation(ops.broadcast_to(x, n, x.shape[0], shape=(None, None)), ops.repeat_rows(x, n), when=[vector(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda a, x: T.exp(T.broadcast_to(a, x.shape)),
+    never=(lambda a, n: T.broadcast_to(a, (n,)), lambda x, y: T.broadcast_to(x[:1], y.shape)),
+)
+def number_broadcast(a: Value, X: Value, k: Int) -> Equation:
+    """A number that is broadcast to a vector is a repeated number."""
+    n = X.shape[k]
+    return Equation(ops.broadcast_to(a, n, shape=(None,)), ops.repeat_rows(a, n), when=[scalar(a)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda a, x: x * T.full(x.shape, T.exp(a)),
+    never=lambda a, n: T.full((n,), a),
+)
+def number_in_all_places(a: Value, X: Value, k: Int) -> Equation:
+    """A vector of one number is a repeated number."""
+    n = X.shape[k]
+    return Equation(ops.full(a, n, shape=(None,)), ops.repeat_rows(a, n))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, X: T.exp(T.repeat(x[None], X.shape[0], axis=0)),
+    never=(lambda x, X: T.cumsum(T.repeat(x[None], X.shape[0], axis=0), 0),),
+)
+def operator_of_repeated(op: Op, x: Value, X: Value, k: Int) -> Equation:
+    """A function of equal rows, as many as an array is long, is computed of one of them."""
+    n = X.shape[k]
+    return Equation(op(ops.repeat_rows(x, n)), ops.repeat_rows(op(x), n), when=[by_element(op)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, X: X * T.repeat(T.exp(x)[None], X.shape[0], axis=0),
+    never=(
+        lambda x, X, Y: X * T.repeat(T.exp(x)[None], Y.shape[0], axis=0),
+        lambda x, X: X * T.repeat(T.exp(x)[None], X.shape[1], axis=0),
+        lambda x, X: T.dot(X, T.repeat(x[None], X.shape[0], axis=0)),
+    ),
+)
+def beside_repeated(op: Op, x: Value, X: Value) -> Equation:
+    """What is combined with as many equal rows as it has is combined with that row."""
+    rows = ops.repeat_rows(x, X.shape[0])
+    return Equation(op(X, rows), op(X, x), when=[by_element(op), same_type(X, rows)])
