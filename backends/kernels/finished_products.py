@@ -126,7 +126,7 @@ class _Finder:
         return (s for s in inside(self.kernel.body) if isinstance(s, Point))
 
     def _is_only_read_here(self, x: Inner, read: Sequence[Load], names: set[str]) -> bool:
-        """Whether nothing else reads or writes the product."""
+        """Whether nothing else reads or writes the product, which lies in memory for what is computed."""
         reads = 0
         for s in inside(self.kernel.body):
             reads += sum(a.array in names for v in expressions(s) for a in loads(v))
@@ -136,8 +136,8 @@ class _Finder:
             if isinstance(s, Point) and s.array in names and (s.array != x.arrays[2] or s.name not in names):
                 return False
         calls = sum(s == x for s in inside(self.kernel.body))
-        kept = {p.name for p in self.kernel.params if p.offset == ""}
-        return reads == len(read) > 0 and calls == 1 and x.arrays[2] not in kept
+        scratch = {p.name for p in self.kernel.params if p.offset}
+        return reads == len(read) > 0 and calls == 1 and x.arrays[2] in scratch
 
     def _leaves_factor(self, x: Inner, own: _Elements) -> bool:
         """Whether what the loop writes lies apart from the factor that other blocks may still be reading."""
