@@ -312,7 +312,7 @@ def _count_in_floats(bounds: Sequence[Variable], dtype: str) -> Sequence[Variabl
     if dtype not in ("float32", "float64") or np.dtype(last.dtype).kind != "i" or start is None or by is None:
         return None
     whole = all(float(x).is_integer() and not (x == 0 and np.signbit(x)) and abs(x) < 2.0**31 for x in (start, by))
-    if not whole or not by or (dtype == "float32" and (start, by) != (0, 1)):
+    if not whole or by == 0 or (dtype == "float32" and not (start == 0 and by == 1)):
         return None
     return [int_constant(int(start)), last, int_constant(int(by))]
 
