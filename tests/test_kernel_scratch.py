@@ -6,7 +6,23 @@ from hypothesis import given
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Let, Lit, Load, Point, Steps, Stmt, Store, Var
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    For,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+)
 from scanopt.backends.kernels.scratch import lives_of, placed
 
 
@@ -111,3 +127,15 @@ def test_a_program_whose_arrays_share_memory_gives_the_same() -> None:
     for _ in range(400):
         found = f(value)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_ufunc_writes_onto_what_it_reads_last() -> None:
+    made, end, item = by_element(Store("a", Var("i"), Lit(0.0, "float64"))), store("out", "b"), Lit(8)
+
+    def call(strides: tuple[Expr, ...] = (item, item), each: bool = True) -> Inner:
+        return Inner(0, ("a", "b"), (Var("n"),), strides, each)
+
+    assert lives_of((made, call(), end), "ab")[1] == {"b": "a"}
+    assert lives_of((made, call(each=False), end), "ab")[1] == {}  # it may read elements once more
+    assert lives_of((made, call((ZERO, item)), end), "ab")[1] == {}  # one element is read again and again
+    assert lives_of((made, call(), end, store("out", "a")), "ab")[1] == {}  # it is needed afterwards

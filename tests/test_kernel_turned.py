@@ -1,5 +1,6 @@
 """Factors that lie turned are copied only where a product of them as they lie has other bits, or takes longer."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.tiles import TiledProduct
-from scanopt.backends.kernels.turned import as_it_lies
+from scanopt.backends.kernels.tiles import TiledProduct, library
+from scanopt.backends.kernels.turned import across, as_it_lies
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
 RNG = np.random.default_rng(4)
@@ -50,6 +51,26 @@ def test_products_of_transposes_have_the_bits_of_packed_ones(dtype: str, monkeyp
     left = TiledProduct(dtype, (units, batch, units), (item, units * item), (units * item, item), False)
     right = TiledProduct(dtype, (batch, inner, units), (inner * item, item), (item, inner * item), True)
     assert (found[-1] < copied[-1]) == any(map(as_it_lies, (left, right)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tiles_of_the_columns_of_a_transpose_have_the_bits_of_packed_ones(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    while not (library().function or library().poll()):
+        time.sleep(0.01)
+    monkeypatch.setattr("scanopt.backends.kernels.plans.better", lambda product: False)
+    monkeypatch.setattr("scanopt.backends.kernels.plans.as_it_lies", lambda product: False)
+    monkeypatch.setattr("scanopt.backends.kernels.turned._SLOWER", 1e9)
+    across.cache_clear()
+    shapes = [(6, 9, 5), (2, 3, 4), (17, 70, 33), (8, 16, 24), (5, 41, 8), (16, 100, 96)]
+    found = [memory_of(s, dtype) for s in shapes]
+    monkeypatch.setattr("scanopt.backends.kernels.plans.across", lambda product: False)
+    copied = [memory_of(s, dtype) for s in shapes]
+    item, (batch, units, inner) = np.dtype(dtype).itemsize, shapes[-1]
+    product = TiledProduct(dtype, (batch, inner, units), (inner * item, item), (item, inner * item), True)
+    assert (found[-1] < copied[-1]) == across(product)
+    across.cache_clear()
 
 
 def test_what_may_be_a_matrix_and_itself_or_takes_long_to_try_is_copied() -> None:

@@ -85,6 +85,10 @@ class _Shown:
                 return f"rows kept of {self._kept(n.keep)}"
             case "tiled":
                 return "whether a product of matrices is made of tiles"
+            case "turned" | "across":
+                return "whether a product is made of a factor as it lies turned"
+            case "ahead":
+                return "whether a loop makes rows of a product itself"
             case "skipped":
                 return f"steps before the first row kept of {self._kept(n.keep)}"
             case kind:

@@ -70,6 +70,7 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
 )  # fmt: skip
+from scanopt.backends.kernels.onto_rows import made_in_rows
 from scanopt.backends.kernels.parts_set import made_to_be_changed, part_to_set, repeated_numbers, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
@@ -106,6 +107,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     found = folded if w.device else with_rows(folded, wanted)
     w.in_order |= read_in_order(found, wanted, w)
     w.looked_up |= looked_up(found, wanted) if not w.device else set()
+    made_in_rows(found, wanted, w)
     for stage in found if w.prefixes else with_parts_set(found, w.lengths.axes, wanted, w.in_place):
         written(stage, w)
 
@@ -290,9 +292,8 @@ def _call(node: Call, w: Lowering) -> None:
         else:
             pointers.append(w.whole(value, axes, dtype))
             strides.append(item_size(dtype))
-    out = w.place(node.out) if axes else w.cell(node.dtype)
-    slot = w.slot(node.ufunc, (*node.takes, node.dtype))
-    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, item_size(node.dtype))))
+    out, slot = w.place(node.out) if axes else w.cell(node.dtype), w.slot(node.ufunc, (*node.takes, node.dtype))
+    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, item_size(node.dtype)), bool(axes)))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 

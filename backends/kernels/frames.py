@@ -186,6 +186,7 @@ class LoopFrame:
                 self._in_variables(i, s)
         for name, i in self.trace.items():
             w.homes[name] = self._kept_row(i, self.t)
+            w.new_rows.add(name)
         after: list[Stmt] = []
         with w.into_step(step, self.name):
             emit(self.nodes, {s.update for s in loop.states} | {k.value for k in loop.keeps})

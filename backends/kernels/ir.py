@@ -171,12 +171,14 @@ class Inner:
     """A call of an inner loop of NumPy's, the `slot`-th of the kernel.
 
     arrays: what it reads and what it writes; dims: its numbers of elements; strides: of all arrays, in bytes.
+    by_element: it is a ufunc's, which reads each element before it writes that of the result, the last array.
     """
 
     slot: int
     arrays: tuple[str, ...]
     dims: tuple[Expr, ...]
     strides: tuple[Expr, ...]
+    by_element: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Nested, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
+from scanopt.backends.kernels.states_again import with_states_computed_again
 
 __all__ = ["lowered"]
 
@@ -40,7 +41,9 @@ def lowered(
     """
     w, root = Lowering(body, lengths, tiles, part, device), body.root
     if body.whole and not device and not part:
-        root = replace(root, nodes=tuple(with_rows_of_joins(root.nodes, {k.value for k in body.loop.keeps}, w)))
+        wanted = {k.value for k in body.loop.keeps}
+        nodes = with_states_computed_again(root.nodes, wanted, w)
+        root = replace(root, nodes=tuple(with_rows_of_joins(nodes, wanted, w)))
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:

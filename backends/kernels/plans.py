@@ -19,7 +19,7 @@ from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
 from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
-from scanopt.backends.kernels.turned import as_it_lies
+from scanopt.backends.kernels.turned import across, as_it_lies
 
 __all__ = ["Plan", "Variant"]
 
@@ -29,6 +29,7 @@ Numbers = Sequence[tuple[str, int, int]]
 ROOM = 1 << 20
 """Bytes to begin with for rows of a loop that may end early, where 1,024 rows are no more."""
 NO_ROOM = -2
+_OF_TILES = ("tiled", "across")
 
 
 @dataclass
@@ -94,7 +95,7 @@ class Plan:
         self._known = recipe.lengths.known(self.shapes)
         products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
         self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
-        self.open = {n: x for n, x in products.items() if n.kind == "tiled"}
+        self.open = {n: x for n, x in products.items() if n.kind in _OF_TILES}
         self._lay_out(self._tried)
         self._ahead = frozenset(n for n in self._tried if n.kind == "ahead")
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
@@ -109,7 +110,7 @@ class Plan:
     def _layout_for(self, chosen: frozenset[Number]) -> tuple[int, list[tuple[str, int, int]]]:
         """The bytes of scratch memory, and all numbers."""
         recipe = self.variant.recipe
-        unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n.kind == "tiled" and n not in chosen}
+        unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n.kind in _OF_TILES and n not in chosen}
         unused |= {i for n in chosen if n.tiling for i in n.tiling.copies}
         given = [replace(g, rows=0) if i in unused else g for i, g in enumerate(recipe.given)]
         offsets, size = scratch_offsets(given, self._known, recipe.lives, recipe.onto)
@@ -190,7 +191,10 @@ class Plan:
             self.variant.with_tiles()
             gone = {i for n in self._tried if n.kind == "ahead" and n.tiling for i in n.tiling.copies}
             left = {n: x for n, x in self.open.items() if n.tiling and n.tiling.panels not in gone}
-            self._lay_out(self._tried | {n for n, product in left.items() if better(product)})
+            chosen = self._tried | {n for n, x in left.items() if n.kind == "tiled" and better(x)}
+            done = {n.tiling.copies for n in chosen if n.tiling}
+            others = [n for n in left if n.kind == "across" and n.tiling and n.tiling.copies not in done]
+            self._lay_out(chosen | {n for n in others if across(left[n])})
             self.open = {}
         elif build.trouble:
             self.open = {}
@@ -276,7 +280,7 @@ def _is_found_well(number: Number, product: TiledProduct) -> bool:
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
     m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *t.left, *t.right))
-    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once)
+    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart)
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:

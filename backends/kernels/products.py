@@ -1,7 +1,7 @@
 """Products of matrices in kernels: calls of NumPy's inner loop, or tiles that have its bits where these are faster.
 
 Exact programs take factors packed.  One that lies turned, as the transpose of weights does, is copied only where a plan
-finds that its product as it lies has other bits, or takes longer (`turned.py`).
+finds that its product as it lies, by BLAS or as tiles, has other bits, or takes longer (`turned.py`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Product
+from scanopt.backends.kernels.nodes import Call, Map, Product, Reshape, SumTo, View
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
@@ -151,15 +152,43 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     packed_strides = _pair(copied[0][1]), _pair(copied[1][1])
     tiling = replace(_tiling(node, packed_strides, w), copies=tuple(numbers))
     tiled = _test(tiling, (*packed_strides[0], *packed_strides[1]), w)
+    once = all(place is not w.code for place, _ in copies)
     here = replace(tiling, left=_pair(by_rows), right=_pair(by_columns), panels=-1)
+    here = replace(here, once=once, apart=_are_apart(node, w))
     as_lies = w.number(Number("turned", tiling=here))
     call = _plain(node, (left, right, out), dims, (*by_rows, *by_columns), w)
     other = _plain(node, (copied[0][0], copied[1][0], out), dims, (*copied[0][1], *copied[1][1]), w)
     plain = If(as_lies, (call,), (other,))
-    needed = Do("equal", (Do("bitwise_or", (as_lies, tiled), "int64", "int64"), ZERO), "bool", "int64")
+    ways = Do("bitwise_or", (as_lies, tiled), "int64", "int64")
+    if lies[0] == copied[0]:  # only the right factor lies turned
+        across, multiply = _across(node, (left, right, out), here, w)
+        plain = If(across, (multiply,), (plain,))
+        ways = Do("bitwise_or", (ways, across), "int64", "int64")
+    needed = Do("equal", (ways, ZERO), "bool", "int64")
     for place, copy_all in copies:
         place.append(If(needed, copy_all))
     w.code.append(_tiled(node, (left, right, out), (by_rows, by_columns), tiling, tiled, plain, w))
+
+
+def _are_apart(node: Product, w: Lowering) -> bool:
+    """Whether it is certain that both factors are not the same array: one was computed, and the other is not of it."""
+    made = {out: n for n in walk(w.body.root.nodes) for out in n.outs}
+    roots: list[str] = []
+    for name in node.args:
+        while isinstance(found := made.get(name), View | Reshape | SumTo):
+            name = found.args[0]
+        roots.append(name)
+    computed = [n for n in map(made.get, roots) if isinstance(n, Map | Call | Product)]
+    return roots[0] != roots[1] and any(not isinstance(n, Map) or n.op != "copy" for n in computed)
+
+
+def _across(node: Product, arrays: tuple[str, str, str], here: Tiling, w: Lowering) -> tuple[Expr, Stmt]:
+    """Whether columns of a right matrix that lies turned are multiplied by panels of the left one, and how."""
+    (left, right, out), (m, k, n) = arrays, here.dims
+    panels = w.scratch(node.dtype, (k, plus(m, Lit(SPACE // np.dtype(node.dtype).itemsize))))
+    test = w.number(Number("across", tiling=replace(here, panels=len(w.given) - 1)))
+    strides = (*here.right[::-1], *here.left[::-1])
+    return test, Inner(w.slot("across", (node.dtype,)), (right, panels, out, left), (m, k, n), strides)
 
 
 def _pair(strides: Strides) -> tuple[Expr, Expr]:

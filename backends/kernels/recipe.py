@@ -16,7 +16,8 @@ from scanopt.backends.kernels.sizes import Axis, Lengths
 __all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_offsets"]
 
 ALIGNED = 64
-"""Each scratch array begins at a multiple of so many bytes."""
+"""Each scratch array begins at a multiple of so many bytes, a line of the cache; smaller ones than two lines at any
+multiple of 16."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Given:
 class Tiling:
     """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows.
 
+    once: whether what is laid out or copied for it is so before the loop, not in each step.
     panels: the number of the scratch memory for them, which is needed where it is made so.  copies: of that for
     factors copied for BLAS, or for all rows, which is not.
     """
@@ -50,6 +52,7 @@ class Tiling:
     once: bool
     panels: int
     copies: tuple[int, ...] = ()
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ class Number:
 
     kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
     that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes; "tiled",
-    whether a product is made of tiles, 1 or 0; "turned", whether BLAS takes its factors as they lie; "ahead", whether
-    the loop that reads its rows makes them.
+    whether a product is made of tiles, 1 or 0; "turned", whether BLAS takes its factors as they lie; "across", whether
+    tiles do, of a right factor that lies turned; "ahead", whether the loop that reads its rows makes them.
     Of a kernel that goes through a part of an axis: "all" of its length, "part", where that begins in an array that is
     given, in bytes.
     """
@@ -121,5 +124,7 @@ def scratch_offsets(
     for i, g in enumerate(given):
         if g.kind == "scratch":
             count = g.rows * prod([evaluated(n, known) for n in g.axes])
-            sizes[i] = -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+            size = count * np.dtype(g.dtype).itemsize
+            apart = ALIGNED if size >= 2 * ALIGNED or not lives else 16
+            sizes[i] = -(-size // apart) * apart
     return placed(sizes, lives or {}, onto)

@@ -47,9 +47,9 @@ class _Ranges:
     def of(self, statements: Sequence[Stmt]) -> dict[str, Life]:
         """The first and last statements that mention arrays, those inside of loops counted too."""
         found: dict[str, Life] = {}
-        loops: list[tuple[int, For]] = []
+        loops: list[tuple[int, For | Inner]] = []
         for statement in statements:
-            loops += [(self.count, statement)] if isinstance(statement, For) else []
+            loops += [(self.count, statement)] if isinstance(statement, For | Inner) else []
             for name, (first, last) in self._inside(statement, found).items():
                 before = found.get(name, (first, last))
                 found[name] = min(before[0], first), max(before[1], last)
@@ -57,8 +57,8 @@ class _Ranges:
             self._in_place(at, loop, found)
         return found
 
-    def _in_place(self, at: int, loop: For, lives: Mapping[str, Life]) -> None:
-        """Note which arrays may be written onto others by a loop."""
+    def _in_place(self, at: int, loop: For | Inner, lives: Mapping[str, Life]) -> None:
+        """Note which arrays may be written onto others by a loop, of the kernel or of NumPy's."""
         mine = {*_arrays(loop)}
         through_pointers = _reached(mine & {*self.targets}, self.targets)
         here = sorted((mine & self.wanted) - through_pointers)
@@ -112,8 +112,11 @@ def placed(
     return offsets, max((offsets[i] + sizes[i] for i in offsets), default=0)
 
 
-def _by_element(loop: For, a: str, b: str) -> bool:
+def _by_element(loop: For | Inner, a: str, b: str) -> bool:
     """Whether each element of a is read before that of b is stored, which has the same place."""
+    if isinstance(loop, Inner):
+        steps = {s for x, s in zip(loop.arrays, loop.strides, strict=False) if x in (a, b)}
+        return loop.by_element and loop.arrays.count(b) == 1 and loop.arrays[-1] == b and len(steps) == 1
     names, counts, body = [loop.var], [loop.count], loop.body
     while len(body) == 1 and isinstance(body[0], For):
         names, counts, body = [*names, body[0].var], [*counts, body[0].count], body[0].body

@@ -36,7 +36,7 @@ __all__ = [
     "library",
 ]
 
-FUNCTIONS = ("product", "panels", "dot")
+FUNCTIONS = ("product", "panels", "dot", "across")
 """What the functions are called among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -78,6 +78,21 @@ typedef long long int64; typedef float float32; typedef double float64;
 #endif
 #define INLINE static inline __attribute__((always_inline))
 _Static_assert(VECTOR <= {SPACE}, "");
+#define SQUARE_float32 0
+#define FIRST_float32(a, b) (a)
+#define LAST_float32(a, b) (b)
+#ifdef __has_builtin
+#if VECTOR == 64 && __has_builtin(__builtin_shufflevector)
+#define SQUARE_float64 1
+#define FIRST_float64(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define LAST_float64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#endif
+#endif
+#ifndef SQUARE_float64
+#define SQUARE_float64 0
+#define FIRST_float64 FIRST_float32
+#define LAST_float64 LAST_float32
+#endif
 """
 _BODY = """\
 typedef TYPE vector_TYPE __attribute__((vector_size(VECTOR), aligned(sizeof(TYPE)), may_alias));
@@ -90,9 +105,23 @@ INLINE int64 wide_TYPE(int64 columns)
     return columns >= WIDE * LANES_TYPE ? WIDE : (columns + LANES_TYPE - 1) / LANES_TYPE;
 }
 
-/* Some rows of the result, within a panel; `down` and `along`: strides of the left matrix, in bytes. */
+/* A square of sums turned: each round puts the numbers of two vectors one by one in turns. */
+INLINE void turn_TYPE(vector_TYPE (*sums)[WIDE], int j)
+{
+    for (int round = 1; round < LANES_TYPE; round *= 2) {
+        vector_TYPE found[LANES_TYPE];
+        for (int i = 0; i < LANES_TYPE / 2; i++) {
+            found[2 * i] = FIRST_TYPE(sums[i][j], sums[i + LANES_TYPE / 2][j]);
+            found[2 * i + 1] = LAST_TYPE(sums[i][j], sums[i + LANES_TYPE / 2][j]);
+        }
+        for (int i = 0; i < LANES_TYPE; i++) sums[i][j] = found[i];
+    }
+}
+
+/* Some rows of the result, within a panel; `down` and `along`: strides of the left matrix, in bytes.
+   The result lies turned where `across`: n numbers lie between two of a row. */
 FUSED INLINE void tile_TYPE(const char *a, int64 down, int64 along, const TYPE *b, TYPE *out, int64 n, int64 k,
-                            int64 columns, const int rows, const int wide)
+                            int64 columns, const int rows, const int wide, const int across)
 {
     FUSING
     vector_TYPE sums[ROWS][WIDE];
@@ -103,34 +132,52 @@ FUSED INLINE void tile_TYPE(const char *a, int64 down, int64 along, const TYPE *
             const TYPE x = *(const TYPE *)(a + i * down);
             for (int j = 0; j < wide; j++) sums[i][j] = x * ((const vector_TYPE *)b)[j] + sums[i][j];
         }
-    for (int i = 0; i < rows; i++, out += n)
+    for (int j = 0; across && j < wide; j++) {
+        const int square = SQUARE_TYPE && rows == LANES_TYPE;
+        if (square) turn_TYPE(sums, j);
+        for (int64 l = 0; l < LANES_TYPE && j * LANES_TYPE + l < columns; l++, out += n)
+            if (square) *(vector_TYPE *)out = sums[l][j];
+            else for (int i = 0; i < rows; i++) out[i] = sums[i][j][l];
+    }
+    for (int i = 0; !across && i < rows; i++, out += n)
         for (int j = 0; j < wide; j++)
             if (columns >= (j + 1) * LANES_TYPE) *(vector_TYPE *)(out + j * LANES_TYPE) = sums[i][j];
             else for (int64 l = j * LANES_TYPE; l < columns; l++) out[l] = sums[i][j][l - j * LANES_TYPE];
 }
 
 FUSED INLINE void rows_TYPE(const char *a, int64 down, int64 along, const TYPE *b, TYPE *out, int64 n, int64 m, int64 k,
-                            int64 columns, const int wide)
+                            int64 columns, const int wide, const int across)
 {
+    const int64 next = across ? 1 : n;
     int64 i = 0;
-    for (; i + ROWS <= m; i += ROWS) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, ROWS, wide);
-    for (; ROWS > 4 && i + 4 <= m; i += 4) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, 4, wide);
-    for (; i < m; i++) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, 1, wide);
+#define TILES_TYPE(rows) \\
+    for (; i + rows <= m; i += rows) \\
+        tile_TYPE(a + i * down, down, along, b, out + i * next, n, k, columns, rows, wide, across)
+    TILES_TYPE(ROWS);
+    if (ROWS > 4) TILES_TYPE(4);
+    TILES_TYPE(1);
+}
+
+/* Rows of a matrix by panels, of so many columns together; n: see tile. */
+FUSED INLINE void multiply_TYPE(char **G, int64 m, int64 k, int64 n, int64 columns, const int64 *strides,
+                                const int across)
+{
+    const TYPE *b = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    for (int64 j = 0; j < columns;) {
+        const int64 wide = wide_TYPE(columns - j), left = columns - j;
+        TYPE *here = out + (across ? j * n : j);
+        if (wide == 1) rows_TYPE(G[0], strides[0], strides[1], b, here, n, m, k, left, 1, across);
+        else if (wide == 2) rows_TYPE(G[0], strides[0], strides[1], b, here, n, m, k, left, 2, across);
+        else rows_TYPE(G[0], strides[0], strides[1], b, here, n, m, k, left, WIDE, across);
+        b += k * wide * LANES_TYPE;
+        j += wide * LANES_TYPE;
+    }
 }
 
 FUSED static void product_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
 {
-    const int64 m = dims[0], k = dims[1], n = dims[2], down = strides[0], along = strides[1];
-    const TYPE *b = (const TYPE *)G[1];
-    TYPE *out = (TYPE *)G[2];
-    for (int64 j = 0; j < n;) {
-        const int64 wide = wide_TYPE(n - j);
-        if (wide == 1) rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, 1);
-        else if (wide == 2) rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, 2);
-        else rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, WIDE);
-        b += k * wide * LANES_TYPE;
-        j += wide * LANES_TYPE;
-    }
+    multiply_TYPE(G, dims[0], dims[1], dims[2], dims[2], strides, 0);
 }
 
 static void panels_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
@@ -146,6 +193,15 @@ static void panels_TYPE(char **G, const int64 *dims, const int64 *strides, void 
         }
         j += columns;
     }
+}
+
+/* The columns of the right matrix by panels of the rows of the left one, G[3], which are laid out: the same, turned.
+   strides: of the right matrix, then of the left one, each turned. */
+FUSED static void across_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    char *from[] = {G[3], G[1]};
+    panels_TYPE(from, (const int64[]){dims[1], dims[0]}, strides + 2, data);
+    multiply_TYPE(G, dims[2], dims[1], dims[2], dims[0], strides, 1);
 }
 
 /* A product of vectors: four sums in registers, wide ones first; what is left one by one. */
@@ -184,9 +240,9 @@ _TEXT = f"""\
 {_HEAD}{"".join(_BODY.replace("TYPE", dtype) for dtype in _DTYPES)}
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
-    F[0] = product_float32; F[1] = panels_float32; F[2] = dot_float32;
-    F[3] = product_float64; F[4] = panels_float64; F[5] = dot_float64;
-    return 6;
+    F[0] = product_float32; F[1] = panels_float32; F[2] = dot_float32; F[3] = across_float32;
+    F[4] = product_float64; F[5] = panels_float64; F[6] = dot_float64; F[7] = across_float64;
+    return 8;
 }}
 """
 
@@ -196,6 +252,7 @@ class TiledProduct:
     """A product that may be made of tiles, or one of vectors.
 
     dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.
+    apart: whether it is certain that it is not of a matrix and itself.
     """
 
     dtype: str
@@ -203,6 +260,7 @@ class TiledProduct:
     left: tuple[int, int]
     right: tuple[int, int]
     once: bool
+    apart: bool = False
 
 
 @cache
@@ -214,14 +272,14 @@ def library() -> Build:
 @cache
 def _functions() -> dict[tuple[str, str], int]:
     """By what they do and dtype the addresses of the functions of a library that is there."""
-    found = (ctypes.c_void_p * 6)()
+    found = (ctypes.c_void_p * 8)()
     library().function(None, None, found)
     names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
     return dict(zip(names, (p or 0 for p in found), strict=True))
 
 
 def address(what: str, dtype: str) -> int:
-    """The address of "product", "panels" or "dot" for a dtype.  The library must be there."""
+    """The address of one of `FUNCTIONS` for a dtype.  The library must be there."""
     return _functions()[what, dtype]
 
 

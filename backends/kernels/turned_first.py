@@ -11,7 +11,7 @@ from dataclasses import replace
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.nodes import REVERSED, WHOLE, Lookup, Map, Node, Repeat, View
 
-__all__ = ["turned_first"]
+__all__ = ["turned_first", "turns"]
 
 
 def turned_first(
@@ -23,7 +23,7 @@ def turned_first(
     for n in reversed(nodes):
         new: list[Node] = [n]
         if isinstance(n, Map) and not isinstance(n, Lookup | Repeat) and n.out not in wanted and n.out in readers:
-            views = [x for x in readers[n.out] if isinstance(x, View) and _turns(x)]
+            views = [x for x in readers[n.out] if isinstance(x, View) and turns(x)]
             if len(views) == len(readers[n.out]):
                 new = _turned(n, views, types)
                 found = [x for x in found if x not in views]
@@ -52,7 +52,7 @@ def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType
     ]
 
 
-def _turns(view: View) -> bool:
+def turns(view: View) -> bool:
     """Whether it is all rows of an array, the last one first."""
     rest = tuple((i, WHOLE) for i in range(1, len(view.axes)))
     return bool(rest) and not view.at and view.axes == ((0, REVERSED), *rest)
