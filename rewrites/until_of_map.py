@@ -37,16 +37,18 @@ from scanopt.facts.states import becomes
 
 SIZE = 1024
 """Steps of a chunk: as many as fit the cache, many enough that a step in Python costs little."""
+FEW_AXES = 8
+"""What has more axes is not computed in chunks: zeros that are rows of zeros have rows without end."""
 
 
 @hint
-def to_chunk(c: Clock, v: Value, *, k: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
+def to_chunk(c: Clock, v: Value, *, k: Int, m: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
     """v, in a loop of the program that may end early, is needed in chunks."""
     yield when(until(c, v), c.is_(loop(n))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(stack(c, v))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(tail(c, v, k))).then(to_chunk(c, v))
     yield when(to_chunk(c, v), v.is_(op(xs)), safe(op), fixed_shape(op)).then(to_chunk_all(c, xs))
-    yield when(to_chunk_all(c, xs), xs.is_(args(v, r))).then(to_chunk(c, v))
+    yield when(to_chunk_all(c, xs), xs.is_(args(v, r)), m.is_(ndim(v)), m < FEW_AXES).then(to_chunk(c, v))
 
 
 @hint
