@@ -18,7 +18,7 @@ from scanopt.backends.kernels.compilers import Compiler, compiler
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.forks import lock
 
-__all__ = ["LONGEST", "Build"]
+__all__ = ["LONGEST", "Build", "wait_for_builds"]
 
 LONGEST = 120.0
 """Seconds after which a compiler is stopped."""
@@ -139,6 +139,14 @@ class Build:
         _RUNNING.discard(self)
         if run is not None and run.owner == os.getpid():
             _stop(run)
+
+
+def wait_for_builds(seconds: float = LONGEST) -> bool:
+    """Wait until the compilers that run have ended, each for so long at most; whether there was any."""
+    running = list(_RUNNING)
+    for build in running:
+        build.poll(seconds)
+    return bool(running)
 
 
 def _tidy(here: Build) -> None:
