@@ -133,8 +133,8 @@ def test_signatures_are_those_of_numpy(name: str) -> None:
     """The same names, order and defaults, but for what says where an array lies."""
     theirs = {k: p for k, p in inspect.signature(getattr(np, name)).parameters.items() if k not in SILENT}
     ours = {k: p for k, p in inspect.signature(NUMPY_FUNCTIONS[name]).parameters.items() if k not in SILENT}
-    theirs = {k: p for k, p in theirs.items() if p.kind is not p.VAR_KEYWORD}
-    ours = {k: p for k, p in ours.items() if p.kind is not p.VAR_KEYWORD}
+    theirs = {k: p for k, p in theirs.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    ours = {k: p for k, p in ours.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
     assert list(ours) == list(theirs)
     defaults = [(k, p.default, theirs[k].default) for k, p in ours.items()]
     assert [d for d in defaults if d[1] is not d[2] and d[1] != d[2] and d[0] != "dtype"] == []

@@ -80,19 +80,21 @@ def _equal_parts(v: Variable, sections: int, axis: int) -> list[Variable]:
 
 
 @public("split", numpy=("split",))
-def split(ary: Any, indices_or_sections: Any, axis: int = 0, *theirs: Any, n_splits: Any = None) -> list[Variable]:
+def split(ary: Any, indices_or_sections: Any, axis: int = 0, *theirs: Any, **named: Any) -> list[Variable]:
     """The parts of an array along an axis, as a list.
 
     indices_or_sections: a number of equal parts, or the places to cut at (ints or integer scalars).
     Raises ValueError where there are no such equal parts, in the run where the length is not known before; TypeError
-    for Theano's arguments, which are the lengths of the parts and their number (theirs, n_splits).
+    for Theano's arguments (theirs, named), which are the lengths of the parts and their number `n_splits`.
 
     >>> import numpy as np
     >>> [part.type.shape for part in split(np.ones(9), [2, 5])]
     [(2,), (3,), (4,)]
     """
     v = as_variable(ary)
-    if theirs or n_splits is not None or _is_count(axis, indices_or_sections, v):
+    if unknown := named.keys() - {"n_splits"}:
+        raise TypeError(f"split has no argument {', '.join(sorted(unknown))}")
+    if theirs or named or _is_count(axis, indices_or_sections, v):
         raise TypeError(
             "split takes the places to cut at, as NumPy does, and no number of parts: where Theano has the lengths "
             f"{indices_or_sections!r} of the parts, write {_with_places(indices_or_sections)}"
