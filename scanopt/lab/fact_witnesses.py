@@ -380,6 +380,7 @@ WITNESSES: dict[str, str] = {
     "to_chunk 2 c = loop(n)": "last_of_first_step, example 0",
     "to_chunk 3 safe(op)": "index after the end",
     "to_chunk 3 fixed_shape(op)": "states: inside a loop until",
+    "to_chunk 4 xs = (v, *r)": "index after the end",
     "chunked 0 to_chunk(c, v)": "filled by two lengths more",
     "chunked 1 to_chunk(c, v)": "sum beside others",
     "chunked 1 becomes(s, u)": "value_seen_backwards, never 0",

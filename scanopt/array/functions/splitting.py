@@ -104,7 +104,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0, *theirs: Any, **nam
 
 def _is_count(axis: Any, lengths: Any, v: Variable) -> bool:
     """Whether what stands for an axis is no axis of v, but how many lengths there are."""
-    several = isinstance(lengths, list | tuple | np.ndarray) and np.ndim(lengths) == 1
+    several = isinstance(lengths, list | tuple) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1)
     return several and known_int(axis) == len(lengths) >= v.ndim
 
 
