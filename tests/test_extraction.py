@@ -401,15 +401,14 @@ def test_loops_that_are_one_run_twice_where_that_is_cheaper() -> None:
     np.testing.assert_allclose(f(*values), f.unoptimized(*values))
 
 
-@pytest.mark.parametrize(("seed", "proven"), [(19, False), (71, True)])
-def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven: bool) -> None:
-    """Laws hide forms of these gradients behind others that are dearer at these sizes.
+@pytest.mark.parametrize(("seed", "proven", "share"), [(19, False, 0.7), (71, True, 1.0)])
+def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven: bool, share: float) -> None:
+    """Lengths that are assumed for inputs of these gradients do not fit to those that are constants.
 
-    proven: whether the search proves it in the three seconds it has.
+    proven: whether the search proves it in the three seconds it has.  share: of the cost as written, at most.
     """
     made = _with_gradients(built(generate(seed)))
     inputs = [x for x in made.values if x not in {*made.shared}]
     f = scanopt.function(inputs, made.outputs, on_unused_input="ignore")
-    assert f.cost <= f.cost_before
+    assert f.cost <= share * f.cost_before
     assert f.report.optimal or not proven
-    assert f.report.method == "written"

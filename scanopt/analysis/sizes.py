@@ -47,11 +47,12 @@ def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] |
 
 def assumes(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> bool:
     """Whether a length of an input, or the value of an integer, is assumed."""
-    return any(
-        None in type.shape or (type.ndim == 0 and np.dtype(type.dtype).kind in "iu")
-        for key, type in g.inputs.items()
-        if example is None or key not in example
-    )
+    return any(_may_be_assumed(type) for key, type in g.inputs.items() if example is None or key not in example)
+
+
+def _may_be_assumed(type: TensorType) -> bool:
+    """Whether an input has lengths, or an integer's value, that are not known without an example."""
+    return None in type.shape or (type.ndim == 0 and np.dtype(type.dtype).kind in "iu")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ class Sizes:
     """Operand and clock of every class that has any form made of such classes.
 
     A form whose lengths all follow from those of its arguments speaks before one with a length to assume, and one that
-    tells the value of an integer, which may be a length, before one that does not.
+    tells the value of an integer, which may be a length, before one that does not.  What follows from constants and
+    static shapes speaks before all that depends on lengths of inputs: these may be assumed not to fit together, and
+    the program as written and the laws' forms of it have to be priced at the same sizes.
 
     known: results by `application`, of other programs, too; more are added.
     """
@@ -80,11 +83,13 @@ class Sizes:
         self.of: dict[int, Sized] = {}
         self._trips: dict[int, int] = {}
         self._results: dict[Form, Operand] = {}
+        self._open_inputs = {key for key, type in g.inputs.items() if _may_be_assumed(type)}
+        self._doubtful: set[int] = set()
         waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
         ready: list[tuple[int, Form]] = []
         for c, f in g.forms():
             self._sort(c, f, waiting, ready)
-        speaking: tuple[list[tuple[int, Form]], ...] = (ready, [], [])
+        speaking: tuple[list[tuple[int, Form]], ...] = (ready, [], [], [])
         while (turn := next((n for n, forms in enumerate(speaking) if forms), None)) is not None:
             c, f = speaking[turn].pop()
             if c in self.of:
@@ -94,6 +99,8 @@ class Sizes:
                 speaking[doubt].append((c, f))
                 continue
             self.of[c] = sized
+            if doubt:
+                self._doubtful.add(c)
             for later in waiting.pop(c, ()):
                 self._sort(*later, waiting, ready)
 
@@ -142,11 +149,13 @@ class Sizes:
         return self._trips[clock]
 
     def _sized(self, f: Form) -> tuple[Sized, int]:
-        """The size of a form, and how much of it is assumed: 0 nothing, 1 the value of an integer, 2 lengths."""
+        """The size of a form, and how much of it is assumed: 0 nothing, 1 what inputs tell, 2 an integer, 3 lengths."""
         sized, assumed = self._found(f)
         x = sized.operand
         unknown = x.value is None and not x.ndim and np.dtype(x.dtype).kind in "iu"
-        return sized, 2 if assumed else int(unknown)
+        if assumed or unknown:
+            return sized, 3 if assumed else 2
+        return sized, int(f.key in self._open_inputs or any(a in self._doubtful for a in self._needs(f)))
 
     def _found(self, f: Form) -> tuple[Sized, bool]:
         """The size of a form, and whether lengths of it are assumed."""
