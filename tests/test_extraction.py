@@ -412,3 +412,4 @@ def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven
     f = scanopt.function(inputs, made.outputs, on_unused_input="ignore")
     assert f.cost <= share * f.cost_before
     assert f.report.optimal or not proven
+    assert (f.report.method == "written") == (share == 1.0)
