@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -26,7 +27,7 @@ from scanopt.backends.captured_steps import may_be_captured
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.cupy import CuPy
 from scanopt.backends.device_operators import Watch, bind_on_device
-from scanopt.backends.kernels.device_costs import beats_graphs
+from scanopt.backends.kernels.device_costs import fewest_beside_graphs
 from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import DeviceLimits
 from scanopt.backends.numpy import bind
@@ -319,7 +320,8 @@ def test_a_kernel_or_graphs_by_what_they_are_expected_to_take(
 ) -> None:
     """Loops of few steps have no graphs, so that kernels need not beat them."""
     monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
-    monkeypatch.setattr("scanopt.backends.kernels.device_loops.beats_graphs", lambda plan, n: beats)
+    fewest = "scanopt.backends.kernels.device_plans.fewest_beside_graphs"
+    monkeypatch.setattr(fewest, lambda plan: 0.0 if beats else math.inf)
     launcher = OnlyLaunches(device)
     x, n = T.dvector("x"), T.lscalar("n")
     z, _ = scanopt.scan(lambda z: z * z + x, outputs_info=T.zeros_like(x), n_steps=n)
@@ -340,4 +342,4 @@ def test_graphs_are_compared_by_their_nodes() -> None:
     compile_steps(program, np, bind, choice=loops)  # type: ignore[arg-type]
     (loop,) = loops.kernels
     (plan,) = loop._plans(((1, 3), (3,)), ())
-    assert [beats_graphs(plan, steps) for steps in (2, 1000)] == [False, True]
+    assert 2 < fewest_beside_graphs(plan) < 1000

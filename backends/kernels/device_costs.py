@@ -14,7 +14,7 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = ["array_step_seconds", "beats_graphs", "fewest_steps", "kernel_step_seconds", "side_by_side"]
+__all__ = ["array_step_seconds", "fewest_beside_graphs", "fewest_steps", "kernel_step_seconds", "side_by_side"]
 
 THREADS, REGISTERS, BLOCKS = 2048, 1024, 32
 """Of a multiprocessor: threads, those for which there are 64 registers each, and blocks."""
@@ -70,13 +70,16 @@ def side_by_side(plan: DevicePlan) -> int:
     return max(1, min(most, plan.limits.shared // max(plan.holding.taken, 1)))
 
 
-def beats_graphs(plan: DevicePlan, n: int) -> bool:
-    """Whether a kernel is expected to take less time for n steps than CUDA graphs of array steps."""
+def fewest_beside_graphs(plan: DevicePlan) -> float:
+    """From how many steps on a kernel is expected to take less time than CUDA graphs of array steps."""
     rates = plan.limits.rates
-    return rates.call + n * kernel_step_seconds(plan) < n * array_step_seconds(plan, rates.node)
+    return _fewest(rates.call, array_step_seconds(plan, rates.node) - kernel_step_seconds(plan))
 
 
 def fewest_steps(plan: DevicePlan) -> float:
     """From how many steps on a kernel is expected to take less time than array steps."""
-    saved = array_step_seconds(plan) - kernel_step_seconds(plan)
-    return plan.limits.rates.call / saved if saved > 0 else math.inf
+    return _fewest(plan.limits.rates.call, array_step_seconds(plan) - kernel_step_seconds(plan))
+
+
+def _fewest(call: float, saved: float) -> float:
+    return call / saved if saved > 0 else math.inf

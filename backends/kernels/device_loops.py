@@ -18,7 +18,7 @@ from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.host_numbers import is_number
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.device_costs import beats_graphs, kernel_step_seconds
+from scanopt.backends.kernels.device_costs import kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Call, Map, NoForm
@@ -73,7 +73,7 @@ class DeviceLoop:
             return None
         key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
         plan = self._plan(key)
-        if plan is None or n < plan.fewest or (self.captured and n >= self.captured and not beats_graphs(plan, n)):
+        if plan is None or n < plan.fewest or (self.captured and self.captured <= n < plan.fewest_beside_graphs):
             return None
         try:
             found = plan.run(self.launcher, n, arrays)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from scanopt.backends.kernels.bodies import Body
-from scanopt.backends.kernels.device_costs import fewest_steps
+from scanopt.backends.kernels.device_costs import fewest_beside_graphs, fewest_steps
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, PARTS, GridFactor, Tile, most_tiles, tiles_of
 from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
 from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
@@ -161,6 +161,7 @@ class DevicePlan:
     tiles: list[Tile] = field(init=False, default_factory=list[Tile])
     orders: dict[tuple[str, int], list[int]] = field(init=False, default_factory=dict[tuple[str, int], list[int]])
     steps: dict[str, tuple[list[int], int]] = field(init=False, default_factory=dict[str, tuple[list[int], int]])
+    nowhere: Array = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.places = {name: i for i, name in enumerate(self.body.outer)}
@@ -223,9 +224,10 @@ class DevicePlan:
             x, by_lane, row = self._given(xp, g, arrays, outs)
             given.append(x)
             steps += [*by_lane, *([row] if self.variant.lanes.numbers else [])]
-        status = xp.zeros(3, "int64") if self.variant.checked or self.variant.grid else xp.empty(3, "int64")
-        room = 0 if self.holding.own >= 0 else self.size * self.total
-        scratch = xp.empty(room + self.variant.cells + ALIGNED, "uint8")
+        counted = self.variant.checked or self.variant.grid
+        status = xp.zeros(3, "int64") if counted else self._unread(xp)
+        room = (0 if self.holding.own >= 0 else self.size * self.total) + self.variant.cells
+        scratch = xp.empty(room + ALIGNED, "uint8") if room else status.view("uint8")  # none is used
         numbers = [self._number(x, n, rows) for x in recipe.numbers]
         own = [*self.counts, *steps, *self._where()]
         args = (*given, scratch, status, *(np.int64(x) for x in (*numbers, *own)))
@@ -237,10 +239,21 @@ class DevicePlan:
                 return None
         return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
 
+    def _unread(self, xp: Any) -> Array:
+        """Memory for what a kernel tells and nobody reads, the same for all calls."""
+        if self.nowhere is None:
+            self.nowhere = xp.empty(3, "int64")
+        return self.nowhere
+
     @cached_property
     def fewest(self) -> float:
         """From how many steps on it is expected to take less time than array steps."""
         return fewest_steps(self)
+
+    @cached_property
+    def fewest_beside_graphs(self) -> float:
+        """From how many steps on it is expected to take less time than CUDA graphs."""
+        return fewest_beside_graphs(self)
 
     @property
     def rows_worth_sharing(self) -> int:

@@ -136,9 +136,6 @@ template <class T> struct Threads {{
     }}
 }};
 {TENSOR_TILES}\
-template <class Unit> INLINE int slices_of(int high, int wide) {{
-    return (int)blockDim.x / Unit::threads / (wide / Unit::wide * (high / Unit::high));
-}}
 template <class T, class Unit>
 INLINE int tile_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, const T *held, T *stage, int high,
                      int wide, int next) {{
