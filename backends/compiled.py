@@ -84,7 +84,8 @@ class Compiled:
 
     def _array(self, x: Input, value: Array) -> Array:
         """An argument as the program takes it: numbers that it reads on the host stay there."""
-        return np.asarray(value) if x.name in self.numbers and not on_device(value) else self.xp.asarray(value)
+        here = x.name in self.numbers and (isinstance(value, np.ndarray) or not on_device(value))
+        return np.asarray(value) if here else self.xp.asarray(value)
 
     @cached_property
     def _whole(self) -> ProgramKernel | None:

@@ -61,8 +61,11 @@ class OnDevice:
                 watch = Watch(xp)
                 launcher = self.executor.launcher
                 linear = None if launcher is None else LinearRecurrences(launcher)
-                bind = partial(bind_on_device, xp=xp, watch=watch, recurrences=linear)
-                choice: Any = DeviceChoice(launcher, self.program.exact, self._capture(bind, watch))
+                short = self.program.short_products
+                bind = partial(bind_on_device, xp=xp, watch=watch, recurrences=linear, short=short)
+                choice: Any = DeviceChoice(
+                    launcher, self.program.exact, self._capture(bind, watch), short
+                )  # fmt: skip
                 made = compile_steps(self.program, xp, bind, self.executor.clock, choice)
                 self._made[number] = made, watch
             return self._made[number]

@@ -22,6 +22,8 @@ from scanopt.backends.recurrence_kernels import LinearRecurrences
 __all__ = ["Watch", "bind_on_device"]
 
 Array = Any
+TENSOR_FLOAT32 = 3
+"""cuBLAS's CUBLAS_TF32_TENSOR_OP_MATH, which CuPy has no name for."""
 
 
 class Watch(threading.local):
@@ -65,14 +67,39 @@ class Watch(threading.local):
         return bool(self.flags) and bool(self.flags[0])
 
 
-def bind_on_device(op: Op, xp: Any, watch: Watch, recurrences: LinearRecurrences | None = None) -> Callable[..., Any]:
-    """The function of an operator on a device.  recurrences: kernels for linear ones, if there are any."""
+def bind_on_device(
+    op: Op, xp: Any, watch: Watch, recurrences: LinearRecurrences | None = None, short: bool = False
+) -> Callable[..., Any]:
+    """The function of an operator on a device.  recurrences: kernels for linear ones, if there are any.
+
+    short: products of float32 may keep 11 bits of each number.
+    """
+    if short and op.spec.cost == "product":
+        return _short_product(op.bind(xp), xp)
     if recurrences is not None and op.name == "linear_recurrence":
         return partial(recurrences.recurrence, op.bind(xp))
     if recurrences is not None and op.name in ("lfilter", "lfilter2"):
         return partial(recurrences.filtered, op.bind(xp))
     own = _OWN.get(op.name)
     return op.bind(xp) if own is None else own(op, xp, watch)
+
+
+def _short_product(plain: Callable[..., Any], xp: Any) -> Callable[..., Any]:
+    """A product by cuBLAS that uses tensor cores for float32, as its handle allows meanwhile."""
+    if not hasattr(xp.cuda, "cublas"):
+        return plain
+    cublas = xp.cuda.cublas
+
+    def product(*args: Any) -> Any:
+        handle = xp.cuda.device.get_cublas_handle()
+        before = cublas.getMathMode(handle)
+        cublas.setMathMode(handle, TENSOR_FLOAT32)
+        try:
+            return plain(*args)
+        finally:
+            cublas.setMathMode(handle, before)
+
+    return product
 
 
 # Indices

@@ -128,7 +128,8 @@ def _measured(case: Case, xp: Any, wait: Callable[[], None], jax: Any) -> Measur
 def _ours(case: Case, host: list[Any], xp: Any, wait: Callable[[], None]) -> tuple[str, float, list[Any]]:
     """How the loops of a case ran, the seconds of a call, and its results; no memory of the device is kept."""
     backend = "numpy" if xp is np else "cupy"
-    f = scanopt.function(case.inputs, case.outputs, updates=case.updates, fp="reassoc", backend=backend)
+    with scanopt.config.change_flags(matmul_precision=case.own):
+        f = scanopt.function(case.inputs, case.outputs, updates=case.updates, fp="reassoc", backend=backend)
     given = [xp.asarray(v) if np.ndim(v) else v for v in host]
     seconds = _least(lambda: f(*given), wait)
     results = _flat(f(*given))

@@ -29,7 +29,7 @@ class Case:
     jax: makes a function of these values out of the modules jax, jax.numpy and jax.lax, by `lax.scan` as the loop is
     written; by_hand: the best form that a user of JAX would write; None where there is none, or none other.
     share: of the steps, which `lax.scan` takes; first: the values of these.  precision: of JAX's products, which by
-    default multiply 11 bits of each float32.
+    default multiply 11 bits of each float32; own: of ours.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Case:
     share: float = 1.0
     first: Callable[[list[Any]], list[Any]] = list
     precision: str = "default"
+    own: str = "float32"
 
 
 def cases(scale: float) -> list[Case]:
@@ -55,6 +56,7 @@ def cases(scale: float) -> list[Case]:
         _logistic(int(1e6 * scale), 1000), _recurrence(10_000, int(1e5 * scale)), _recurrence(10_000, 256),
         _recurrence(int(1e8 * scale), 1), *lstm,
         *(replace(c, name=f"{c.name}; JAX in float32", precision="highest") for c in lstm),
+        *(replace(c, name=f"{c.name}; both in tensorfloat32", own="tensorfloat32") for c in lstm),
         _rnn(few), _documents_rnn(few), _gibbs(10 * few), _quadratic(10_000, 10 * few),
     ]  # fmt: skip
 

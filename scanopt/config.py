@@ -19,7 +19,7 @@ import numpy as np
 from scanopt.memory import FREE, as_bytes
 from scanopt.modes import as_mode
 
-__all__ = ["Config", "config"]
+__all__ = ["PRECISIONS", "Config", "config"]
 
 
 def _float_dtype(value: Any) -> str:
@@ -62,10 +62,20 @@ def _threads(value: Any) -> Any:
     raise ValueError("expected 'auto' or a number of threads")
 
 
+def _precision(value: Any) -> Any:
+    if value not in PRECISIONS:
+        raise ValueError(f"expected {' or '.join(map(repr, PRECISIONS))}")
+    return value
+
+
 def _progress(value: Any) -> Any:
     if value not in ("auto", "always", "never"):
         raise ValueError("expected 'auto', 'always' or 'never'")
     return value
+
+
+PRECISIONS = ("float32", "tensorfloat32")
+"""Of float32 products on a device: the first keeps 24 bits of each number, the second 11."""
 
 
 class _Flag(NamedTuple):
@@ -88,6 +98,7 @@ FLAGS = {
     "adapt": _Flag(True, _truth, "adapt of function() where not given: calls of other sizes may run other programs"),
     "threads": _Flag("auto", _threads, "threads of function() where not given: 'auto', or how many kernels may use"),
     "progress": _Flag("auto", _progress, "show the progress of long work: 'auto' (on terminals), 'always' or 'never'"),
+    "matmul_precision": _Flag("float32", _precision, "float32 products on a GPU: 'float32' or 'tensorfloat32'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }
 """All flags by name, with `__` for the dot."""

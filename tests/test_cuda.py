@@ -181,7 +181,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Program], bool]] = {
 
 def on_shim(f: Any, shim: Shim) -> tuple[Compiled, list[DeviceLoop]]:
     """The program of a function with kernels that the shim runs."""
-    choice = DeviceChoice(shim, f.program.exact)
+    choice = DeviceChoice(shim, f.program.exact, short=f.program.short_products)
     return compile_steps(f.program, np, bind, choice=choice), choice.kernels
 
 

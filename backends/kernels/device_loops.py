@@ -18,6 +18,7 @@ from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.host_numbers import is_number
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
+from scanopt.backends.kernels.device_calls import DeviceCalls
 from scanopt.backends.kernels.device_costs import kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
@@ -25,6 +26,7 @@ from scanopt.backends.kernels.nodes import Call, Map, NoForm
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
+from scanopt.backends.kernels.tensor_cores import SHORT_PRODUCTS
 from scanopt.program.ir import Loop, Program, Step
 
 __all__ = ["DeviceChoice", "DeviceLoop", "LoopWays"]
@@ -38,12 +40,16 @@ VARIANTS = 12
 
 @dataclass
 class DeviceLoop:
-    """The kernel of one loop.  captured: from how many steps on its array steps may be CUDA graphs; 0 for never."""
+    """The kernel of one loop.  captured: from how many steps on its array steps may be CUDA graphs; 0 for never.
+
+    short: products of float32 may keep 11 bits of each number.
+    """
 
     body: Body
     launcher: Launcher
     exact: bool
     captured: int = 0
+    short: bool = False
     variants: dict[Any, DeviceVariant | str] = field(default_factory=dict[Any, Any])
     runs: int = 0
 
@@ -68,15 +74,17 @@ class DeviceLoop:
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
         xp = self.launcher.xp
-        arrays = [np.asarray(v) if np.isscalar(v) else xp.asarray(v) for v in values]
+        arrays = [v if isinstance(v, xp.ndarray) else _array(xp, v) for v in values]
         if not self._fit(n, arrays):
             return None
-        key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
-        plan = self._plan(key)
-        if plan is None or n < plan.fewest or (self.captured and self.captured <= n < plan.fewest_beside_graphs):
+        calls = self._plan((tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])))
+        if calls is None:
+            return None
+        plan = calls.plan
+        if n < plan.fewest or (self.captured and self.captured <= n < plan.fewest_beside_graphs):
             return None
         try:
-            found = plan.run(self.launcher, n, arrays)
+            found = calls.run(self.launcher, n, arrays)
         except MemoryError:  # array steps may hold less, or tell
             return None
         except RuntimeError as error:  # the device refuses the launch: from the next call on there is another way
@@ -99,8 +107,8 @@ class DeviceLoop:
         plans, limits = self._plans(shapes, counts), self.launcher.limits
         return limits.rates.call + n * kernel_step_seconds(plans[0]) if plans else None
 
-    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DevicePlan | None:
-        """The first plan whose kernel compiles."""
+    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DeviceCalls | None:
+        """Launches of the first plan whose kernel compiles."""
         for plan in self._plans(shapes, counts):
             variant = plan.variant
             try:
@@ -109,7 +117,7 @@ class DeviceLoop:
             except Exception as error:  # a kernel is never needed
                 self._refused(variant, error)
             else:
-                return plan
+                return DeviceCalls(plan)
         return None
 
     def _refused(self, variant: DeviceVariant, error: Exception) -> None:
@@ -151,9 +159,15 @@ class DeviceLoop:
 
     def _variant(self, lengths: Any, grid: bool, rows: int) -> DeviceVariant | str:
         try:
-            return DeviceVariant.of(self.body, lengths, self.exact, grid, rows)
+            made = DeviceVariant.of(self.body, lengths, self.exact, grid, rows)
         except NoForm as reason:
             return str(reason)
+        return replace(made, text=f"#define {SHORT_PRODUCTS}\n{made.text}") if self.short else made
+
+
+def _array(xp: Any, value: Any) -> Array:
+    """Numbers stay on the host."""
+    return np.asarray(value) if np.isscalar(value) else xp.asarray(value)
 
 
 @dataclass(frozen=True)
@@ -179,14 +193,15 @@ class LoopWays:
 class DeviceChoice:
     """The kernels and CUDA graphs of one program on a device.
 
-    launcher: None where loops have no kernels.  exact: of the program.  capture: gives the graphs of a loop, or raises
-    NoCapture; None where none has any.  made: by their name in the source; loops: in the order of the source.
-    whole: why no kernel is all of a program.
+    launcher: None where loops have no kernels.  exact, short: of the program (see `Program.short_products`).  capture:
+    gives the graphs of a loop, or raises NoCapture; None where none has any.  made: by their name in the source; loops:
+    in the order of the source.  whole: why no kernel is all of a program.
     """
 
     launcher: Launcher | None
     exact: bool
     capture: Callable[[Loop, Mapping[str, TensorType]], CapturedLoop] | None = None
+    short: bool = False
     whole: str = "on a device loops and chains of elementwise operators are kernels"
     made: dict[str, DeviceLoop | SegmentKernel[DeviceLoop] | CapturedLoop] = field(default_factory=dict[str, Any])
     loops: list[LoopWays] = field(default_factory=list[LoopWays])
@@ -260,7 +275,7 @@ class DeviceChoice:
 
     def _loop(self, body: Body, captured: int = 0) -> DeviceLoop:
         assert self.launcher is not None
-        return DeviceLoop(body, self.launcher, self.exact, captured)
+        return DeviceLoop(body, self.launcher, self.exact, captured, self.short)
 
     def _body(self, loop: Loop, types: Mapping[str, TensorType]) -> Body | str:
         """The loop as a kernel has it, or why it has no kernel."""

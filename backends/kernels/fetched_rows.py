@@ -42,11 +42,12 @@ template <class T> INLINE void fetch(T *to, const T *from) {
 
 AHEAD = """\
 #ifndef AHEAD
-#define AHEAD(x, n) for (int64 i = me * (128 / (int)sizeof(*(x))); i < (n); i += per * (128 / (int)sizeof(*(x)))) \\
+#define AHEAD(x, n) for (int64 i = me * (128 / (int)sizeof(*(x))); i < ((n) < 0 ? -(n) : (n)); \\
+                         i += per * (128 / (int)sizeof(*(x)))) \\
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((x) + i)))
 #endif
 """
-"""AHEAD lets the threads of a row move what will be read next into the cache of the device."""
+"""AHEAD lets the threads of a row move what will be read next into the cache of the device; n < 0: rows backwards."""
 
 
 @dataclass(frozen=True)

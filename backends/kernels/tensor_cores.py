@@ -13,7 +13,10 @@ All warps of a block run the same number of these instructions, those without el
 
 from __future__ import annotations
 
-__all__ = ["TENSOR_ROWS", "TENSOR_TILES"]
+__all__ = ["SHORT_PRODUCTS", "TENSOR_ROWS", "TENSOR_TILES"]
+
+SHORT_PRODUCTS = "SHORT_PRODUCTS"
+"""Defined in front of a text whose products of float32 may drop the lower parts: see `Program.matmul_precision`."""
 
 TENSOR = """\
 #if __CUDA_ARCH__ >= 800
@@ -101,10 +104,12 @@ template <int wide> struct Strips {{
                     above[n][i] = b.upper;
                     below[n][i] = b.lower;
                 }}
+#ifndef {SHORT_PRODUCTS}
 #pragma unroll
             for (int n = 0; n < wide / 8; n++) MMA32(sum[n], lower, above[n]);
 #pragma unroll
             for (int n = 0; n < wide / 8; n++) MMA32(sum[n], upper, below[n]);
+#endif
 #pragma unroll
             for (int n = 0; n < wide / 8; n++) MMA32(sum[n], upper, above[n]);
         }}

@@ -38,6 +38,11 @@ class Device:
             return sys.modules[self.module] is not None
         return _findable(self.module)
 
+    def owns(self, x: Any) -> bool:
+        """Whether x is an array of the module; it is not imported."""
+        xp = sys.modules.get(self.module)
+        return xp is not None and isinstance(x, xp.ndarray)
+
     def load(self, other: str = "") -> Any:
         """The module, or another one of the same library.  Raises ImportError where it is not installed."""
         return importlib.import_module(other or self.module)

@@ -213,8 +213,9 @@ class Function(Runnable, Displayed):
         return self._lowered(self._plan.written)
 
     def _lowered(self, extraction: Extraction) -> Program:
-        made = lower(extraction, self.fp == "exact")
-        if not self._plan.settings.in_place:
+        settings = self._plan.settings
+        made = lower(extraction, self.fp == "exact", settings.matmul_precision)
+        if not settings.in_place:
             keep_storage(made, storage_of(made, storage_rules(in_place=False)))
         return made
 

@@ -84,7 +84,10 @@ def function(
     made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates)
     modes = _modes(chosen, made_of, known, order)
     laws, in_place = _permitted(known, modes, fp, exclude)
-    settings = Settings(fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend))
+    settings = Settings(
+        fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend),
+        matmul_precision=config.matmul_precision,
+    )  # fmt: skip
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
     run = chosen, known, bool(title), _adapts(adapt), threads_of(threads)
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))

@@ -43,7 +43,7 @@ class Settings:
     example: values of inputs by key, for sizes.  extraction_seconds: limit of the exact search, which also takes no
     longer than three hundred calls of the program if costs are nanoseconds (but three seconds are always allowed).
     in_place: once the program is chosen, results may be written onto arrays that nobody reads any more.  memory: the
-    bytes that a program may hold, None for what the machine has free.
+    bytes that a program may hold, None for what the machine has free.  matmul_precision: see `Program`.
     """
 
     fp: str = "reassoc"
@@ -55,6 +55,7 @@ class Settings:
     exact: bool = True
     in_place: bool = True
     memory: float | None = None
+    matmul_precision: str = "float32"
 
 
 @dataclass(frozen=True, eq=False)

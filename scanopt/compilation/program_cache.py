@@ -134,6 +134,7 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
     """A text of all that decides which program is chosen."""
     s, program = plan.settings, plan.program
     yield plan.request.backend, plan.request.adapts, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
+    yield s.matmul_precision
     yield "numpy" if s.cost is numpy_cost else s.cost
     yield [x.name for x in plan.laws]
     for key, x in example_operands(program, s.example).items():

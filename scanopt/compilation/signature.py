@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
-from scanopt.array.device import to_host
+from scanopt.array.device import CUPY, to_host
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import SharedVariable, Variable, describe
 from scanopt.compilation.inputs import In, Out, read_inputs, read_one
@@ -249,7 +249,9 @@ _MOMENT = lock(whole=True)  # while the values of shared variables are read, or 
 
 def _as_it_is(value: Any) -> Array | None:
     """An argument that needs no conversion, except perhaps of its dtype; else None."""
-    return np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else None
+    if isinstance(value, np.ndarray | np.generic | float | int):
+        return np.asarray(value)
+    return value if CUPY.owns(value) else None
 
 
 def signature(

@@ -183,7 +183,8 @@ class Program(Displayed):
     checks: names whose steps must run although no result needs them (lengths of sequences).
     profile: titles of profiled loops that are no longer in the program.
     exact: results are to be equal bit for bit to those of the program as written: see `OpSpec.by_layout`.
-    origins: by name, for messages only; a program that was written to a file has none.
+    matmul_precision: as config has it.  origins: by name, for messages only; a program that was written to a file has
+    none.
     """
 
     inputs: tuple[Input, ...]
@@ -194,7 +195,13 @@ class Program(Displayed):
     notes: dict[str, str] = field(default_factory=dict[str, str])
     profile: tuple[str, ...] = ()
     exact: bool = False
+    matmul_precision: str = "float32"
     origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
+
+    @property
+    def short_products(self) -> bool:
+        """Whether products of float32 may keep 11 bits of each number on a device."""
+        return self.matmul_precision == "tensorfloat32" and not self.exact
 
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""

@@ -334,9 +334,9 @@ def _known(op: Op, operands: Sequence[Operand]) -> Operand:
         return Operand(type.dtype, type.shape)
 
 
-def lower(extraction: Extraction, exact: bool = False) -> Program:
-    """The loop program of an extraction.  exact: its results are to be those of the program as written, bit for bit."""
-    return replace(StepWriter(extraction).program(), exact=exact)
+def lower(extraction: Extraction, exact: bool = False, matmul_precision: str = "float32") -> Program:
+    """The loop program of an extraction.  exact, matmul_precision: see `Program`."""
+    return replace(StepWriter(extraction).program(), exact=exact, matmul_precision=matmul_precision)
 
 
 def lowered_with_names(extraction: Extraction, exact: bool = False) -> tuple[Program, dict[str, Instance]]:

@@ -19,6 +19,7 @@ import scanopt.loops.require  # an operator of its own, beside the table's  # no
 from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
+from scanopt.config import PRECISIONS
 from scanopt.program.check import inferred
 from scanopt.program.ir import Branch, CarriedState, Compute, Const, Either, Input, Keep, Loop, Program, Read, Step
 from scanopt.program.reading import (
@@ -43,6 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT, VERSION = "scanopt program", 3
+REQUIRED = "format version inputs consts steps outputs checks notes profile exact storage"
 
 
 # Writing
@@ -79,6 +81,7 @@ def _data(program: Program) -> Json:
         "profile": list(program.profile),
         "exact": program.exact,
         "storage": _storage(program),
+        **({} if program.matmul_precision == "float32" else {"matmul_precision": program.matmul_precision}),
     }
 
 
@@ -168,7 +171,10 @@ def read_program(data: Json) -> Program:
 def _program(data: Json) -> Program:
     where = "program"
     check_version(data, FORMAT, VERSION)
-    f = fields(data, where, "format version inputs consts steps outputs checks notes profile exact storage")
+    f = fields(data, where, f"{REQUIRED} matmul_precision" if "matmul_precision" in data else REQUIRED)
+    precision = f.get("matmul_precision", "float32")
+    if precision not in PRECISIONS:
+        raise ValueError(f"{where}: matmul_precision must be {' or '.join(PRECISIONS)}, found {precision!r}")
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
         raise ValueError(f"{where}: notes must be an object of strings")
@@ -182,6 +188,7 @@ def _program(data: Json) -> Program:
         dict(notes),
         names_in(f, "profile", where),
         truth(f["exact"], "exact", where),
+        str(precision),
     )
 
 

@@ -1,0 +1,227 @@
+"""Launches of a plan: what a kernel is given for arrays that lie in one way, and what comes back.
+
+Where arrays of the same shapes lie in the same way, and as many steps run, all numbers of a launch are the same: they
+are found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.device_plans import DevicePlan, Launcher
+from scanopt.backends.kernels.nodes import NoForm
+from scanopt.backends.kernels.recipe import ALIGNED, Number
+
+__all__ = ["DeviceCalls"]
+
+Array = Any
+Shape = tuple[int, ...]
+MOST_ROOM = 1 << 30
+"""Bytes of rows that a loop that may end early is given room for."""
+REMEMBERED = 64
+"""So many launches of a plan are remembered."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch for arrays that lie in one way.
+
+    outs: shape and dtype of what is kept, as it is written.  given: for each array that the kernel reads or writes,
+    which of the arguments it is, or the number of what is kept less all of them; and the order of axes in which it is
+    packed, None where it is taken as it lies.  room: bytes of scratch memory.  numbers: the other arguments.
+    """
+
+    outs: tuple[tuple[Shape, str], ...]
+    given: tuple[tuple[int, tuple[int, ...] | None], ...]
+    room: int
+    numbers: tuple[np.int64, ...]
+
+
+@dataclass
+class DeviceCalls:
+    """All launches of a plan."""
+
+    plan: DevicePlan
+    launches: dict[Any, Launch] = field(default_factory=dict[Any, Launch])
+    nowhere: tuple[Array, Array] | None = None
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        self._until = plan.body.loop.until is not None
+        self._by_number = plan.variant.lanes.numbers
+        self._given = [g for g in plan.variant.recipe.given if g.kind != "scratch"]
+        self._read = [plan.places[g.name] for g in self._given if g.kind != "out"]
+        self._rows = [k.rows for k in plan.body.loop.keeps]
+        self._counted = plan.variant.checked or plan.variant.grid
+
+    def run(self, launcher: Launcher, n: int, arrays: Sequence[Array]) -> list[Array] | None:
+        """What the loop keeps after at most n steps; None where array steps have to run."""
+        xp, plan = launcher.xp, self.plan
+        rows = tuple([self._kept(r, n, arrays) for r in self._rows])
+        key = n, rows, tuple([arrays[i].strides for i in self._read])
+        launch = self.launches.get(key) or self._remembered(key, n, rows, arrays)
+        if self._until and sum(prod(s) * np.dtype(d).itemsize for s, d in launch.outs) > MOST_ROOM:
+            return None
+        outs = [xp.empty(shape, dtype) for shape, dtype in launch.outs]
+        given = [outs[i] if i < 0 else _as_taken(xp, arrays[i], order) for i, order in launch.given]
+        status, scratch = self._told(xp)
+        if launch.room:
+            scratch = xp.empty(launch.room + ALIGNED, "uint8")
+        args = (*given, scratch, status, *launch.numbers)
+        launcher.launch(plan.variant.function, plan.blocks, plan.threads, args, plan.holding.taken)
+        taken = n
+        if plan.variant.checked:
+            code, taken = (int(x) for x in status[:2].tolist())
+            if code < 0:
+                return None
+        if self._by_number and not self._until:
+            return outs
+        return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
+
+    def _told(self, xp: Any) -> tuple[Array, Array]:
+        """Memory for what a kernel tells, as integers and as bytes; the same for all calls where nobody reads it."""
+        if self.nowhere is not None:
+            return self.nowhere
+        status = xp.zeros(3, "int64")
+        found = status, status.view("uint8")
+        if not self._counted:
+            self.nowhere = found
+        return found
+
+    def _kept(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
+        """How many rows of n steps are kept."""
+        return n if rows is None else min(n, int(arrays[self.plan.places[rows]]) if isinstance(rows, str) else rows)
+
+    # What a launch is given
+
+    def _remembered(self, key: Any, n: int, rows: Sequence[int], arrays: Sequence[Array]) -> Launch:
+        if len(self.launches) >= REMEMBERED:
+            self.launches.clear()
+        found = self.launches[key] = self._launch(n, rows, arrays)
+        return found
+
+    def _launch(self, n: int, rows: Sequence[int], arrays: Sequence[Array]) -> Launch:
+        plan = self.plan
+        outs = [self._out(i, r) for i, r in enumerate(rows)]
+        given: list[tuple[int, tuple[int, ...] | None]] = []
+        steps: list[int] = []
+        apart: dict[str, int] = {}
+        for g in self._given:
+            if g.kind == "out":
+                given.append((g.keep - len(outs), None))
+                by_lane, row = self._steps_of_rows(g.keep, rows[g.keep])
+            else:
+                at = plan.places[g.name]
+                order, by_lane, row = self._taken(g.name, arrays[at])
+                if plan.variant.grid and g.kind == "source" and (step := _step_of_rows(arrays[at])) is not None:
+                    order, apart[g.name] = None, step
+                given.append((at, order))
+            steps += [*by_lane, *([row] if self._by_number else [])]
+        room = (0 if plan.holding.own >= 0 else plan.size * plan.total) + plan.variant.cells
+        numbers = [self._number(x, n, rows, apart) for x in plan.variant.recipe.numbers]
+        all_numbers = tuple(np.int64(x) for x in (*numbers, *plan.counts, *steps, *self._where()))
+        return Launch(tuple(outs), tuple(given), room, all_numbers)
+
+    def _where(self) -> list[int]:
+        """The numbers that say what lies where in shared memory, and how large scratch memory is."""
+        plan, holding = self.plan, self.plan.holding
+        if self._by_number:
+            return []
+        if plan.variant.grid:
+            tiles = zip(holding.places, plan.tiles, strict=True)
+            return [*(x for place, t in tiles for x in (place, t.high, t.wide, t.next)), holding.stage, plan.size]
+        return [*holding.places, holding.stage, holding.own, plan.size, plan.per]
+
+    def _number(self, x: Number, n: int, rows: Sequence[int], apart: Mapping[str, int]) -> int:
+        """A number of the kernel.  apart: how many elements lie between rows of sequences, where not those of one."""
+        name, axis = x.axis
+        match x.kind:
+            case "steps":
+                return n
+            case "size":
+                return self.plan.shapes[name][axis]
+            case "start":
+                return slice(*x.slice).indices(self.plan.shapes[name][axis])[0]
+            case "offset":
+                return self.plan.offsets[x.keep]
+            case "rows":
+                return rows[x.keep]
+            case "stride":
+                return 1 if self._by_number else apart.get(name, prod(self.plan.left(name)[1:]))
+            case _:
+                raise NoForm(f"a number that is {x.kind}")
+
+    # Where arrays lie
+
+    def _order(self, name: str, lead: int) -> list[int]:
+        """The axes of an array, lanes first.  lead: 1 for rows that the shape of the name does not have."""
+        of = [i + lead for i in self._lanes(name) if i is not None]
+        return [*of, *(i for i in range(len(self.plan.shapes[name]) + lead) if i not in of)]
+
+    def _lanes(self, name: str) -> tuple[int | None, ...]:
+        return self.plan.variant.lanes.of[name]
+
+    def _steps(self, name: str, shape: Shape, lead: int) -> list[int]:
+        """How many elements lie between one lane and the next, for each lane axis, in an array of this shape."""
+        order = list(range(len(shape))) if self._by_number else self._order(name, lead)
+        strides = {axis: prod(shape[i] for i in order[at + 1 :]) for at, axis in enumerate(order)}
+        return [0 if i is None else strides[i + lead] for i in self._lanes(name)]
+
+    def _steps_of_rows(self, keep: int, rows: int) -> tuple[list[int], int]:
+        """The same for what is kept, and its step from row to row."""
+        name = self.plan.body.loop.keeps[keep].value
+        shape = self.plan.shapes[name]
+        return self._steps(name, (rows, *shape), 1), prod(shape)
+
+    def _taken(self, name: str, x: Array) -> tuple[tuple[int, ...] | None, list[int], int]:
+        """How the kernel takes an array: the order in which it is packed, its steps by lane, and from row to row."""
+        shape = self.plan.shapes[name]
+        if self._by_number and _has_near_elements(x):
+            step, *_ = steps = [n // x.itemsize for n in x.strides]
+            return None, [0 if i is None else steps[i] for i in self._lanes(name)], step
+        axes = tuple(range(x.ndim))
+        order = axes if self._by_number or not self.plan.variant.lanes.axes else tuple(self._order(name, 0))
+        as_it_lies = order == axes and x.flags.c_contiguous
+        return None if as_it_lies else order, self._steps(name, shape, 0), prod(shape[1:])
+
+    # What comes back
+
+    def _out(self, i: int, rows: int) -> tuple[Shape, str]:
+        """The shape in which what is kept is written, and its dtype."""
+        k = self.plan.body.loop.keeps[i]
+        shape = (rows, *self.plan.shapes[k.value])
+        return shape if self._by_number else tuple(shape[j] for j in self._order(k.value, 1)), k.type.dtype
+
+    def _back(self, xp: Any, i: int, out: Array, taken: int) -> Array:
+        """What is kept, its axes in order, cut where the loop ended early."""
+        k = self.plan.body.loop.keeps[i]
+        if not self._by_number:
+            order = self._order(k.value, 1)
+            out = xp.ascontiguousarray(out.transpose([order.index(j) for j in range(len(order))]))
+        if not self._until or k.rows == 1 or taken == len(out):
+            return out
+        if taken < len(out):
+            return out[:taken].copy()
+        return xp.roll(out, -(taken % len(out)), axis=0) if len(out) else out
+
+
+def _as_taken(xp: Any, x: Array, order: Sequence[int] | None) -> Array:
+    """An array on the device, its axes packed in this order if there is one."""
+    x = x if isinstance(x, xp.ndarray) else xp.asarray(x)
+    return x if order is None else xp.ascontiguousarray(x.transpose(order))
+
+
+def _step_of_rows(x: Array) -> int | None:
+    """How many elements lie between one row and the next, where rows are packed, in whatever order they lie."""
+    packed = all(s == x.itemsize * prod(x.shape[i + 1 :]) for i, s in enumerate(x.strides) if i and x.shape[i] > 1)
+    return x.strides[0] // x.itemsize if packed and x.size and x.strides[0] % x.itemsize == 0 else None
+
+
+def _has_near_elements(x: Array) -> bool:
+    """Whether lanes that are neighbours read neighbours: such an array needs no copy, however its rows lie."""
+    return x.ndim > 0 and x.strides[-1] == x.itemsize and all(n % x.itemsize == 0 for n in x.strides)
