@@ -28,6 +28,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.ring_rows import Place, places_of_pointers
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
 __all__ = ["Access", "Waiting", "places_of"]
@@ -60,7 +61,7 @@ class Waiting:
     """The accesses since the last barrier."""
 
     def __init__(self, body: Sequence[Stmt]) -> None:
-        self.bases = _bases(body)
+        self.places = places_of_pointers(body)
         self.since: list[tuple[Access, int]] = []
         self.versions: dict[str, int] = {}
 
@@ -94,9 +95,11 @@ class Waiting:
             return version != self.versions.get(now.pointer, 0)
         if ANYWHERE in (now.pointer, before.pointer):
             return True
-        return not self.bases.get(now.pointer, {now.pointer}).isdisjoint(
-            self.bases.get(before.pointer, {before.pointer})
-        )
+        moved = version != self.versions.get(before.pointer, 0)
+        return any(p.meets(Place(q.array) if moved else q) for p in self._of(now) for q in self._of(before))
+
+    def _of(self, access: Access) -> set[Place]:
+        return self.places.get(access.pointer, {Place(access.pointer)})
 
     # What a statement touches
 
@@ -149,14 +152,3 @@ class Waiting:
                 yield Access(s.array, True, s.index == place and s.array not in moved)
             elif isinstance(s, Inner | Helper):
                 yield from (Access(a, True) for a in s.arrays)
-
-
-def _bases(body: Sequence[Stmt]) -> dict[str, set[str]]:
-    """The arrays that each pointer may point into."""
-    points = [x for x in inside(body) if isinstance(x, Point)]
-    found: dict[str, set[str]] = {x.name: set() for x in points}
-    before = -1
-    while before != (before := sum(map(len, found.values()))):
-        for x in points:
-            found[x.name] |= found.get(x.array, {x.array})
-    return found

@@ -17,7 +17,6 @@ from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
     Declare,
-    Do,
     Expr,
     For,
     If,
@@ -35,6 +34,7 @@ from scanopt.backends.kernels.ir import (
     plus,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.ring_rows import row_of_step
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads
 
 __all__ = ["FinishedProduct", "with_finished"]
@@ -164,10 +164,8 @@ class _Finder:
             return False
         if a[0] != b[0]:
             return True
-        x, y = (_row_of(i, self.loop.var) for i in (a[1], b[1]))
-        if x is None or y is None or x[1:] != y[1:] or not x[2] == read == written:
-            return False
-        return x[0] != y[0] if x[1] == 0 else (x[0] - y[0]) % x[1] != 0
+        x, y = map(row_of_step, (a[1], b[1]))
+        return x is not None and y is not None and x.differs(y) and x.size == read == written
 
 
 @dataclass(frozen=True)
@@ -201,24 +199,6 @@ def _places(x: Inner, nest: For) -> _Elements | None:
         return None
     read, written = (plus(times(Var(nest.var), count), Var(inner.var)) for count in (n, inner.count))
     return _Elements(nest.var, inner.var, inner.count, inner.body, (), read, written)
-
-
-def _row_of(index: Expr, step: str) -> tuple[int, int, Expr] | None:
-    """A row by how many steps it is behind, modulo how many (0 for all), and the elements of a row."""
-    match index:
-        case Do(op="multiply", args=(Do(op="remainder", args=(row, Lit(value=int() as depth))), size)):
-            pass
-        case Do(op="multiply", args=(row, size)):
-            depth = 0
-        case _:
-            return None
-    match row:
-        case Var(name=name) if name == step:
-            return 0, depth, size
-        case Do(op="add", args=(Var(name=name), Lit(value=int() as behind))) if name == step:
-            return behind, depth, size
-        case _:
-            return None
 
 
 def _is_packed(x: Inner) -> bool:

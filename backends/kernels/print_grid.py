@@ -16,6 +16,7 @@ from scanopt.backends.kernels.finished_products import FinishedProduct, with_fin
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
 from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Load, Point, Stmt, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
+from scanopt.backends.kernels.read_parts import with_parts_computed
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD
 from scanopt.backends.kernels.walks import inside, with_loads
@@ -78,7 +79,7 @@ class _Grid(Block):
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; what is held comes first."""
         known = lambda x: _is_known(x, self.recipe) or (isinstance(x, Var) and x.name in kernel.numbers)  # noqa: E731
-        lines = list(super().body_of(with_finished(kernel, self._is_tiled, known)))
+        lines = list(super().body_of(with_finished(with_parts_computed(kernel), self._is_tiled, known)))
         yield "    uint64 met = 0;"
         yield from self.holding
         yield from lines

@@ -84,15 +84,18 @@ def function(
     made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates)
     modes = _modes(chosen, made_of, known, order)
     laws, in_place = _permitted(known, modes, fp, exclude)
-    settings = Settings(
-        fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend),
-        matmul_precision=config.matmul_precision,
-    )  # fmt: skip
+    settings = _settings(fp, _costs(cost, backend), order, in_place, _limit(memory, backend))
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
     run = chosen, known, bool(title), _adapts(adapt), threads_of(threads)
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
     asked = Request(made_of, laws, settings, backend, values, optimizes, *run)
     return watched(_made(OptimizationPlan(asked), name, title))
+
+
+def _settings(fp: str, cost: CostModel, order: Schedule, in_place: bool, memory: float | None) -> Settings:
+    return Settings(
+        fp, cost, schedule=order, in_place=in_place, memory=memory, matmul_precision=config.matmul_precision
+    )  # fmt: skip
 
 
 def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:

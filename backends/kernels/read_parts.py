@@ -1,0 +1,175 @@
+"""Arrays that one loop of a step computes element by element and another one reads in parts: it computes them itself.
+
+So the gates of an LSTM's gradient, each of which is one part of the columns of what is multiplied, are computed where
+they are put together: nothing has to wait for them, and they never lie in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scanopt.backends.kernels.ir import (
+    Cast,
+    Do,
+    Expr,
+    For,
+    Kernel,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
+from scanopt.backends.kernels.ring_rows import Place, places_of_pointers
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads
+
+__all__ = ["with_parts_computed"]
+
+CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "absolute"})
+"""Operations that take no longer than what they compute takes to be read."""
+MOST_READ = 8
+"""So many elements, at most, are read in place of one."""
+
+
+def with_parts_computed(kernel: Kernel) -> Kernel:
+    """The kernel in which such arrays are computed where they are read."""
+    places = places_of_pointers(kernel.body)
+    body = tuple(_Finder(kernel, x, places).steps() if isinstance(x, Steps) else x for x in kernel.body)
+    return replace(kernel, body=body)
+
+
+@dataclass(frozen=True)
+class _Finder:
+    """places: of the pointers of the kernel."""
+
+    kernel: Kernel
+    loop: Steps
+    places: Mapping[str, set[Place]]
+
+    def steps(self) -> Steps:
+        """The loop, such arrays computed where they are read."""
+        body = list(self.loop.body)
+        for at, x in enumerate(body):
+            if isinstance(x, For):
+                for store in [s for s in x.body if isinstance(s, Store) and s.index == Var(x.var)]:
+                    body = self._moved(body, at, store) or body
+        return replace(self.loop, body=tuple(x for x in body if not isinstance(x, For) or x.body))
+
+    def _moved(self, body: list[Stmt], at: int, store: Store) -> list[Stmt] | None:
+        """The step in which what is stored is computed by its reader; None where that cannot be."""
+        maker, array = body[at], store.array
+        assert isinstance(maker, For)
+        value = _of_element(maker, store.value)
+        to = self._reader(array, body, at)
+        if value is None or to is None or not self._stays(value, body[at : to + 1]):
+            return None
+        new = [*body]
+        new[at] = _without(maker, store)
+        new[to] = _computing(body[to], array, maker.var, value)
+        return new
+
+    def _reader(self, array: str, body: Sequence[Stmt], at: int) -> int | None:
+        """Which statement is the only one that reads an array, once, behind the one that makes it."""
+        uses = [i for i, s in enumerate(body) for x in inside([s]) for _ in _uses(x, array)]
+        everywhere = sum(1 for x in inside(self.kernel.body) for _ in _uses(x, array))
+        memory = any(p.name == array and p.offset for p in self.kernel.params)
+        if not memory or len(uses) != everywhere or len(uses) != 2 or uses[0] != at or uses[1] <= at:
+            return None
+        of_numbers = all(isinstance(s, For | Let | Store) for s in inside([body[uses[1]]]))
+        return uses[1] if isinstance(body[uses[1]], For) and of_numbers else None
+
+    def _stays(self, value: Expr, between: Sequence[Stmt]) -> bool:
+        """Whether what a value reads is the same for all statements."""
+        read = {p for a in loads(value) for p in self._of(a.array)}
+        for s in inside(between):
+            arrays = [s.array] if isinstance(s, Store) else [*getattr(s, "arrays", ())]
+            if isinstance(s, Point) and s.name in {a.array for a in loads(value)}:
+                return False
+            if any(p.meets(q) for a in arrays for p in self._of(a) for q in read):
+                return False
+        return True
+
+    def _of(self, array: str) -> set[Place]:
+        return self.places.get(array, {Place(array)})
+
+
+def _uses(x: Stmt, array: str) -> Iterator[None]:
+    """Once for each time that a statement itself touches an array."""
+    yield from (None for v in expressions(x) for a in loads(v) if a.array == array)
+    if isinstance(x, Store | Point):
+        yield from [None] * (x.array == array)
+    yield from [None] * (array in getattr(x, "arrays", ()))
+
+
+def _of_element(maker: For, value: Expr) -> Expr | None:
+    """A value of the element alone, its variables replaced by what they are; None where it takes long."""
+    lets = {s.name: s.value for s in maker.body if isinstance(s, Let)}
+
+    def whole(x: Expr) -> Expr:
+        match x:
+            case Var(name=name) if name in lets:
+                return whole(lets[name])
+            case Do(args=args):
+                return replace(x, args=tuple(map(whole, args)))
+            case Cast(arg=arg):
+                return replace(x, arg=whole(arg))
+            case _:
+                return x
+
+    if not all(isinstance(s, Let | Store) for s in maker.body):
+        return None
+    found = whole(value)
+    if not _is_cheap(found) or len({*loads(found)}) > MOST_READ:
+        return None
+    return found if all(a.index == Var(maker.var) for a in loads(found)) else None
+
+
+def _is_cheap(x: Expr) -> bool:
+    match x:
+        case Do(op=op, args=args):
+            return op in CHEAP and all(map(_is_cheap, args))
+        case Cast(arg=arg):
+            return _is_cheap(arg)
+        case _:
+            return isinstance(x, Load | Lit)
+
+
+def _without(maker: For, store: Store) -> For:
+    """A loop that does not make something, nor what only that needs."""
+    kept: list[Stmt] = []
+    needed: set[str] = set()
+    for s in reversed(maker.body):
+        if s != store and (not isinstance(s, Let) or s.name in needed):
+            kept.insert(0, s)
+            needed |= {name for v in expressions(s) for name in variables(v)}
+    return replace(maker, body=tuple(kept))
+
+
+def _computing(reader: Stmt, array: str, var: str, value: Expr) -> Stmt:
+    """A loop that computes an element of an array where it read one.  value: of the element `var`."""
+
+    def element(a: Load) -> Expr:
+        return _at(value, var, a.index) if a.array == array else a
+
+    if isinstance(reader, For):
+        return replace(reader, body=tuple(_computing(s, array, var, value) for s in reader.body))
+    return with_loads(reader, element)
+
+
+def _at(x: Expr, var: str, index: Expr) -> Expr:
+    """An expression for another element."""
+    match x:
+        case Var(name=name) if name == var:
+            return index
+        case Load(index=at):
+            return replace(x, index=_at(at, var, index))
+        case Do(args=args):
+            return replace(x, args=tuple(_at(a, var, index) for a in args))
+        case Cast(arg=arg):
+            return replace(x, arg=_at(arg, var, index))
+        case _:
+            return x

@@ -1,0 +1,78 @@
+"""Pointers to rows of states: which of them can never be the same, so that no barrier is needed between them.
+
+A state of several steps lies in memory for as many rows, used one after the other.  A pointer to one of them is made
+of the number of the step alone, and whoever has it touches no other row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scanopt.backends.kernels.ir import Do, Expr, Lit, Point, Stmt, Var
+from scanopt.backends.kernels.walks import inside
+
+__all__ = ["Place", "RowOfStep", "places_of_pointers", "row_of_step"]
+
+
+@dataclass(frozen=True)
+class RowOfStep:
+    """Row `step + behind`, modulo `depth` where that is not 0, of rows of `size` elements."""
+
+    step: str
+    behind: int
+    depth: int
+    size: Expr
+
+    def differs(self, other: RowOfStep) -> bool:
+        """Whether both are rows of the same size, of one array, and never the same row in one step."""
+        if (self.step, self.depth, self.size) != (other.step, other.depth, other.size):
+            return False
+        apart = self.behind - other.behind
+        return apart % self.depth != 0 if self.depth else apart != 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a pointer may point: into an array; row: to which row, where that is all that it is used for."""
+
+    array: str
+    row: RowOfStep | None = None
+
+    def meets(self, other: Place) -> bool:
+        """Whether both may be the same elements, in one step."""
+        known = self.row and other.row and self.row.differs(other.row)
+        return self.array == other.array and not known
+
+
+def row_of_step(index: Expr) -> RowOfStep | None:
+    """What an index says of the row it is the start of; None where it is made otherwise."""
+    match index:
+        case Do(op="multiply", args=(Do(op="remainder", args=(row, Lit(value=int() as depth))), size)):
+            pass
+        case Do(op="multiply", args=(row, size)):
+            depth = 0
+        case _:
+            return None
+    match row:
+        case Var(name=name):
+            return RowOfStep(name, 0, depth, size)
+        case Do(op="add", args=(Var(name=name), Lit(value=int() as behind))):
+            return RowOfStep(name, behind, depth, size)
+        case _:
+            return None
+
+
+def places_of_pointers(body: Iterable[Stmt]) -> dict[str, set[Place]]:
+    """Where each pointer may point; from a pointer that is made of another one no row is known."""
+    points = [x for x in inside(body) if isinstance(x, Point)]
+    found: dict[str, set[Place]] = {x.name: set() for x in points}
+    before = -1
+    while before != (before := sum(map(len, found.values()))):
+        for x in points:
+            from_others = found.get(x.array)
+            if from_others is None:
+                found[x.name].add(Place(x.array, row_of_step(x.index)))
+            else:
+                found[x.name] |= {Place(p.array) for p in from_others}
+    return found
