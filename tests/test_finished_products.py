@@ -27,12 +27,18 @@ def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 
-def ran(step: Step, folder: Path, dtype: str = "float64", fp: str = "reassoc") -> DeviceVariant:
-    """The kernel of a loop over matrices, whose results are compared with those of the interpreter."""
+def ran(
+    step: Step, folder: Path, dtype: str = "float64", fp: str = "reassoc", kept: int = 0, columns: int = 4
+) -> DeviceVariant:
+    """The kernel of a loop over matrices, whose results are compared with those of the interpreter.
+
+    kept: so many results that are no states; columns: so many groups of them.
+    """
     X, h0, c0, W = (T.TensorType(dtype, (None,) * n)(name) for name, n in (("X", 3), ("h0", 2), ("c0", 2), ("W", 2)))
-    outs, _ = scanopt.scan(step, X, [h0, c0], non_sequences=W)
+    outs, _ = scanopt.scan(step, X, [h0, c0, *[None] * kept], non_sequences=W)
     f = scanopt.function([X, h0, c0, W], outs, backend="numpy", fp=fp)
-    shapes = (STEPS, ROWS, 4 * COLUMNS), (ROWS, COLUMNS), (ROWS, COLUMNS), (COLUMNS, 4 * COLUMNS)
+    wide = columns * COLUMNS
+    shapes = (STEPS, ROWS, wide), (ROWS, COLUMNS), (ROWS, COLUMNS), (COLUMNS, wide)
     values = [(rng().normal(size=s) / 2).astype(dtype) for s in shapes]
     program, loops = on_shim(f, Shim(folder, threads=32, together=True, shared=1 << 16))
     for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
@@ -95,6 +101,40 @@ def test_nobody_waits_between_a_product_and_what_follows(step: Step, fp: str, dt
 @pytest.mark.parametrize("step", [three_groups, other_rows, sums_of_rows, kept_too])
 def test_what_else_reads_a_product_waits(step: Step, tmp_path: Path) -> None:
     assert "MEET;" not in ran(step, tmp_path).text.split("__global__")[1]
+
+
+def gates_kept(x: Any, h: Any, c: Any, W: Any) -> Any:
+    z = T.maximum(x + T.dot(h, W), -x)
+    c = T.sigmoid(group(z, 1)) * c + T.sigmoid(group(z, 0)) * T.tanh(group(z, 2))
+    return T.sigmoid(group(z, 3)) * T.tanh(c), c, z
+
+
+def two_kept(x: Any, h: Any, c: Any, W: Any) -> Any:
+    z = x * T.dot(h, W)
+    return T.tanh(group(z, 1) - c), c * group(z, 0), z
+
+
+def other_rows_kept(x: Any, h: Any, c: Any, W: Any) -> Any:
+    z = x * T.dot(h, W)
+    return T.tanh(group(z, 1) - group(z, 0)[::-1]), c, z
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("step", "columns"), [(gates_kept, 4), (two_kept, 2)])
+def test_what_a_gradient_reads_is_kept_on_the_way(step: Step, columns: int, dtype: str, tmp_path: Path) -> None:
+    """The sums of products and inputs are kept by whoever goes on with them: nobody waits for them."""
+    kernel = ran(step, tmp_path, dtype, kept=1, columns=columns)
+    assert "whole0 = are_all" in kernel.text
+    assert barriers(kernel) == 1
+
+
+def test_columns_in_no_group_are_kept_too(tmp_path: Path) -> None:
+    """By a product that is made as a whole."""
+    assert "whole0 = are_all" in ran(two_kept, tmp_path, kept=1, columns=3).text
+
+
+def test_other_rows_wait_for_what_is_kept(tmp_path: Path) -> None:
+    assert "are_all(" not in ran(other_rows_kept, tmp_path, kept=1, columns=2).text.split("__global__")[1]
 
 
 def test_a_product_of_one_row(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.ring_rows import row_of_step
-from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads, with_variables
 
 __all__ = ["FinishedProduct", "with_finished"]
 
@@ -52,6 +52,8 @@ class FinishedProduct(For):
     row, column: the variables of the loop; row is "" where the product has one row.  columns: how many each group has;
     starts: of the groups, in a row of the product; sums: the variables that the elements of the groups are in
     `elements`, the body of the loop; place: what sets the variables by which this reads memory.
+    then: another loop over the elements of the groups, which reads what this one makes of each element of the product;
+    then `elements` are the bodies of both, and all columns have to be in groups.
     """
 
     product: Inner
@@ -62,6 +64,7 @@ class FinishedProduct(For):
     sums: tuple[str, ...]
     place: tuple[Stmt, ...]
     elements: tuple[Stmt, ...]
+    then: For | None = None
 
     def read_early(self) -> tuple[Load, ...]:
         """What it reads before it writes anything, and wherever the product is: that may be read before it is there."""
@@ -98,6 +101,7 @@ class _Finder:
                 found = self._finished(x, nest)
                 if found is not None:
                     body[at : end + 1] = [*body[at + 1 : end], found]
+                    self._go_on(body, end - 1)
             at += 1
         return replace(self.loop, body=tuple(body))
 
@@ -121,6 +125,70 @@ class _Finder:
         elements = tuple(with_loads(s, element) for s in own.body)
         names = own.row, own.column, own.columns
         return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, own.place, elements)
+
+    def _go_on(self, body: list[Stmt], at: int) -> None:
+        """Let a product that is finished at `at` be finished by the next loop, too, where that can be."""
+        end = next((i for i in range(at + 1, len(body)) if not isinstance(body[i], Point)), at)
+        f, then = body[at], body[end]
+        if isinstance(f, FinishedProduct) and isinstance(then, For) and end > at:
+            both = self._both(f, then)
+            if both is not None:
+                body[at : end + 1] = [*body[at + 1 : end], both]
+
+    def _both(self, f: FinishedProduct, then: For) -> FinishedProduct | None:
+        own, stores = _places(f.product, then), [s for s in f.body if isinstance(s, Store)]
+        simple = f.starts == (ZERO,) and f.place and all(isinstance(s, Let | Store) for s in f.body)
+        if own is None or not simple or len(stores) != 1 or stores[0].index != Var(f.var) or own.place:
+            return None
+        (store,), x = stores, f.product
+        parts = {p.name: p.index for p in self._points() if p.array == store.array} | {store.array: ZERO}
+        read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
+        starts = tuple(dict.fromkeys(parts[a.array] for a in read))
+        if len(starts) not in GROUPS[1:] or not all(a.index == own.read for a in read):
+            return None
+        if not (self.known(own.columns) and all(map(self.known, starts)) and _is_of_numbers(own.body)):
+            return None
+        if self._reads({*parts}) != len(read) or not self._leaves_factor(x, own) or not self._is_apart(x, store):
+            return None
+        sums = tuple(f"{x.arrays[2]}_{i}" for i in range(len(starts)))
+        row = times(Var(own.row), x.dims[3]) if own.row else ZERO
+        places = {start: plus(row, plus(start, Var(own.column))) for start in starts}
+        groups = {start: self._of_group(f, sum, places[start]) for start, sum in zip(starts, sums, strict=True)}
+
+        def element(a: Load) -> Expr:
+            return groups[parts[a.array]][-1] if a.array in parts else a
+
+        made = (s for lets, _ in groups.values() for s in lets)
+        onward = (with_loads(s, element) for s in own.body)
+        kept = (Store(store.array, places[start], value) for start, (_, value) in groups.items())
+        names = own.row, own.column, own.columns
+        return FinishedProduct(f.var, f.count, f.body, x, *names, starts, sums, (), (*made, *onward, *kept), then)
+
+    def _of_group(self, f: FinishedProduct, sum: str, place: Expr) -> tuple[list[Stmt], Expr]:
+        """What a loop makes of one element: the variables for it, and its value."""
+        new: dict[str, Expr] = {f.var: place, f.sums[0]: Var(sum, _dtype_read(f.product, self.kernel))}
+        lets = list[Stmt]()
+        for s in f.elements:
+            if isinstance(s, Let):
+                lets.append(Let(f"{s.name}_of_{sum}", with_variables(s.value, new), s.dtype))
+                new[s.name] = Var(f"{s.name}_of_{sum}", s.dtype)
+        (stored,) = (s for s in f.elements if isinstance(s, Store))
+        return lets, with_variables(stored.value, new)
+
+    def _reads(self, names: set[str]) -> int:
+        """How often the kernel reads through some pointers; -1 where a call does."""
+        found = 0
+        for s in inside(self.kernel.body):
+            if not names.isdisjoint(getattr(s, "arrays", ())):
+                return -1
+            found += sum(a.array in names for v in expressions(s) for a in loads(v))
+        return found
+
+    def _is_apart(self, x: Inner, store: Store) -> bool:
+        """Whether what is stored lies in another array than the factor that other blocks may still be reading."""
+        to, of = ({a for a, _ in self._point_to(p)} for p in (store.array, x.arrays[0]))
+        pointers = {p.name for p in self._points()}
+        return to.isdisjoint(of | pointers) and of.isdisjoint(pointers)
 
     def _points(self) -> Iterator[Point]:
         return (s for s in inside(self.kernel.body) if isinstance(s, Point))

@@ -69,6 +69,14 @@ INLINE void grid_products(const char *a, const char *b, char *c, T *part, int64 
 template <class T> struct alignas(16) Quad {{ T of[4]; }};
 INLINE int deep_of(int64 k) {{ return (int)((k + {DEEP - 1}) / {DEEP} * {DEEP}); }}
 INLINE int turned_row(int place) {{ return place / 16 * 16 + place % 4 * 4 + place % 16 / 4; }}
+INLINE bool are_all(const int64 *starts, int groups, int64 columns, int64 n) {{
+    bool all = columns * groups == n;
+    for (int i = 0; i < groups; i++) {{
+        all &= starts[i] >= 0 && starts[i] < n && starts[i] % columns == 0;
+        for (int j = 0; j < i; j++) all &= starts[i] != starts[j];
+    }}
+    return all;
+}}
 struct Tiles {{
     int64 bands, all, at, nth;
     int high, share;

@@ -14,7 +14,7 @@ from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.fetched_rows import AHEAD, FETCHING
 from scanopt.backends.kernels.finished_products import FinishedProduct, with_finished
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
-from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Load, Point, Stmt, Var
+from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, For, Inner, Kernel, Lit, Load, Point, Stmt, Store, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.read_parts import with_parts_computed
 from scanopt.backends.kernels.recipe import Recipe
@@ -137,17 +137,17 @@ class _Grid(Block):
 
     def _finished(self, x: FinishedProduct, depth: int) -> Iterator[str]:
         """A product by tiles, each element of which is finished where it was added up."""
-        space, c = "    " * depth, x.product.arrays[2]
-        nest = For(x.var, x.count, x.body)
-        parts = {p.name for p in inside(self.recipe.kernel.body) if isinstance(p, Point) and p.array == c}
-        touched = [Access(x.product.arrays[0], False), *self.touched(nest)]
-        yield from self._wait([Access(a.pointer, a.write) for a in touched if a.pointer not in {c, *parts}], space)
-        yield f"{space}if (h{len(self.held)} < 0) {{"
+        space = "    " * depth
+        nests = [For(x.var, x.count, x.body), *([x.then] if x.then else [])]
+        yield from self._wait(self._touched(x, nests), space)
+        test = f"h{len(self.held)} < 0" + (f" || !whole{len(self.held)}" if x.then else "")
+        yield f"{space}if ({test}) {{"
         yield f"{space}    {self._without_tiles(x.product)}"
-        yield f"{space}    MEET;"
-        yield from self._shared_out(nest, depth + 1)
+        for nest in nests:
+            yield f"{space}    MEET;"
+            yield from self._shared_out(nest, depth + 1)
         yield f"{space}}} else"
-        own = _Columns(x.row or "row", x.column, x.columns, x.starts, x.sums)
+        own = _Columns(x.row or "row", x.column, x.columns, x.starts, x.sums, x.then is not None)
         early = {a: f"early{i}" for i, a in enumerate(x.read_early())}
 
         def read(a: Load) -> Expr:
@@ -160,6 +160,15 @@ class _Grid(Block):
         before = [f"{TYPES[a.dtype]} {name} = 0;" for a, name in early.items()]
         reads = [f"{name} = {self.expression(a)};" for a, name in early.items()]
         yield from self._by_tiles(x.product, own, [*place, *body], depth, before, [*place, *reads])
+
+    def _touched(self, x: FinishedProduct, nests: Sequence[For]) -> list[Access]:
+        """What it touches, by tiles or not: elements that whoever made them goes on with are read by nobody else."""
+        points = [p for p in inside(self.recipe.kernel.body) if isinstance(p, Point)]
+        own = {x.product.arrays[2]} | {s.array for s in x.body if isinstance(s, Store) and x.then}
+        parts = {p.name for p in points if p.array in own}
+        found = [Access(x.product.arrays[0], False), *(a for nest in nests for a in self.touched(nest))]
+        own, unseen = own - {x.product.arrays[2]}, own | parts
+        return [Access(a.pointer, a.write) for a in found if a.pointer not in unseen or (a.write and a.pointer in own)]
 
     def _without_tiles(self, x: Inner) -> str:
         """A call that multiplies by a factor where it lies."""
@@ -188,9 +197,10 @@ class _Grid(Block):
         a, b = (f"(char *)({p})" for p in x.arrays[:2])
         self.held.append(GridFactor(f"h{i}", x.dims[1], x.dims[2], own.columns, dtype, self.exact, groups))
         sizes = f"(int)high{i}, (int)wide{i}, (int)next{i}"
-        starts = ", ".join(self.expression(v) for v in own.starts)
+        starts, columns = ", ".join(self.expression(v) for v in own.starts), self.expression(x.dims[3])
         self.holding += [
             f"    const int64 starts{i}[] = {{{starts}}};",
+            *[f"    const bool whole{i} = are_all(starts{i}, {groups}, {n}, {columns});"] * own.whole,
             f"    if (h{i} >= 0) hold_tiles(({t} *)(held + h{i}), {b}, {m}, {k}, {n}, {br}, {bc}, {sizes}, starts{i});",
         ]
         inner = f"{space}    "
@@ -238,7 +248,8 @@ class _Grid(Block):
 class _Columns:
     """Which columns of a product are computed: so many of each group, from these places in a row on.
 
-    row, column: variables for the place of an element; sums: for what it is in each group.
+    row, column: variables for the place of an element; sums: for what it is in each group.  whole: whether the groups
+    have to be all columns.
     """
 
     row: str
@@ -246,6 +257,7 @@ class _Columns:
     columns: Expr
     starts: tuple[Expr, ...]
     sums: tuple[str, ...]
+    whole: bool = False
 
 
 def _is_known(x: Expr, recipe: Recipe) -> bool:

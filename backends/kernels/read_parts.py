@@ -25,7 +25,7 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 from scanopt.backends.kernels.ring_rows import Place, places_of_pointers
-from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads, with_variables
 
 __all__ = ["with_parts_computed"]
 
@@ -107,22 +107,12 @@ def _uses(x: Stmt, array: str) -> Iterator[None]:
 
 def _of_element(maker: For, value: Expr) -> Expr | None:
     """A value of the element alone, its variables replaced by what they are; None where it takes long."""
-    lets = {s.name: s.value for s in maker.body if isinstance(s, Let)}
-
-    def whole(x: Expr) -> Expr:
-        match x:
-            case Var(name=name) if name in lets:
-                return whole(lets[name])
-            case Do(args=args):
-                return replace(x, args=tuple(map(whole, args)))
-            case Cast(arg=arg):
-                return replace(x, arg=whole(arg))
-            case _:
-                return x
-
     if not all(isinstance(s, Let | Store) for s in maker.body):
         return None
-    found = whole(value)
+    made: dict[str, Expr] = {}
+    for s in maker.body:
+        made |= {s.name: with_variables(s.value, made)} if isinstance(s, Let) else {}
+    found = with_variables(value, made)
     if not _is_cheap(found) or len({*loads(found)}) > MOST_READ:
         return None
     return found if all(a.index == Var(maker.var) for a in loads(found)) else None
@@ -153,23 +143,8 @@ def _computing(reader: Stmt, array: str, var: str, value: Expr) -> Stmt:
     """A loop that computes an element of an array where it read one.  value: of the element `var`."""
 
     def element(a: Load) -> Expr:
-        return _at(value, var, a.index) if a.array == array else a
+        return with_variables(value, {var: a.index}) if a.array == array else a
 
     if isinstance(reader, For):
         return replace(reader, body=tuple(_computing(s, array, var, value) for s in reader.body))
     return with_loads(reader, element)
-
-
-def _at(x: Expr, var: str, index: Expr) -> Expr:
-    """An expression for another element."""
-    match x:
-        case Var(name=name) if name == var:
-            return index
-        case Load(index=at):
-            return replace(x, index=_at(at, var, index))
-        case Do(args=args):
-            return replace(x, args=tuple(_at(a, var, index) for a in args))
-        case Cast(arg=arg):
-            return replace(x, arg=_at(arg, var, index))
-        case _:
-            return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from scanopt.backends.kernels.ir import (
@@ -23,7 +23,7 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 
-__all__ = ["expressions", "inside", "loads", "variables", "with_loads"]
+__all__ = ["expressions", "inside", "loads", "variables", "with_loads", "with_variables"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -115,5 +115,20 @@ def _changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
             return replace(x, args=tuple(_changed(a, change) for a in args))
         case Cast(arg=arg):
             return replace(x, arg=_changed(arg, change))
+        case _:
+            return x
+
+
+def with_variables(x: Expr, values: Mapping[str, Expr]) -> Expr:
+    """An expression, some of its variables replaced."""
+    match x:
+        case Var(name=name):
+            return values.get(name, x)
+        case Load(index=index):
+            return replace(x, index=with_variables(index, values))
+        case Do(args=args):
+            return replace(x, args=tuple(with_variables(a, values) for a in args))
+        case Cast(arg=arg):
+            return replace(x, arg=with_variables(arg, values))
         case _:
             return x
