@@ -15,7 +15,7 @@ import scanopt.tensor as T
 from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.device_plans import DeviceVariant
 from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Lit, Point, Var, times
-from scanopt.backends.kernels.ring_rows import Place, RowOfStep, places_of_pointers, row_of_step
+from scanopt.backends.kernels.ring_rows import PointedAt, RowOfStep, places_of_pointers, row_of_step
 
 ROWS, COLUMNS, STEPS = 7, 6, 4
 needs_shim = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
@@ -88,14 +88,14 @@ def test_rows_of_a_state_that_are_never_one() -> None:
 
     assert row_of_step(row(-1, 2)) == RowOfStep("t", -1, 2, size)
     assert row_of_step(ZERO) is None
-    ways = [Place("a", row_of_step(row(*x))) for x in ((0, 2), (-1, 2), (-2, 2), (-1, 0), (-1, 2, Lit(3)))]
+    ways = [PointedAt("a", row_of_step(row(*x))) for x in ((0, 2), (-1, 2), (-2, 2), (-1, 0), (-1, 2, Lit(3)))]
     met = [[p.meets(q) for q in ways] for p in ways]
     assert met == [
         [True, False, True, True, True], [False, True, False, True, True], [True, False, True, True, True],
         [True] * 5, [True] * 5,
     ]  # fmt: skip
-    assert not Place("a").meets(Place("b"))
-    assert all(Place("a").meets(p) for p in ways)
+    assert not PointedAt("a").meets(PointedAt("b"))
+    assert all(PointedAt("a").meets(p) for p in ways)
 
 
 def test_pointers_into_rows() -> None:
@@ -107,8 +107,8 @@ def test_pointers_into_rows() -> None:
         Point("p", "b", ZERO, "float64"),
     ]
     found = places_of_pointers(points)
-    assert found["p"] == {Place("a", RowOfStep("t", 0, 0, n)), Place("b")}
-    assert found["q"] == {Place("a"), Place("b")}
+    assert found["p"] == {PointedAt("a", RowOfStep("t", 0, 0, n)), PointedAt("b")}
+    assert found["q"] == {PointedAt("a"), PointedAt("b")}
 
 
 def test_versions_of_a_pointer() -> None:

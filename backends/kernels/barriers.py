@@ -28,7 +28,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.ring_rows import Place, places_of_pointers
+from scanopt.backends.kernels.ring_rows import PointedAt, places_of_pointers
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
 __all__ = ["Access", "Waiting", "places_of"]
@@ -96,10 +96,10 @@ class Waiting:
         if ANYWHERE in (now.pointer, before.pointer):
             return True
         moved = version != self.versions.get(before.pointer, 0)
-        return any(p.meets(Place(q.array) if moved else q) for p in self._of(now) for q in self._of(before))
+        return any(p.meets(PointedAt(q.array) if moved else q) for p in self._of(now) for q in self._of(before))
 
-    def _of(self, access: Access) -> set[Place]:
-        return self.places.get(access.pointer, {Place(access.pointer)})
+    def _of(self, access: Access) -> set[PointedAt]:
+        return self.places.get(access.pointer, {PointedAt(access.pointer)})
 
     # What a statement touches
 

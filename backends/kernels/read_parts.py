@@ -24,7 +24,7 @@ from scanopt.backends.kernels.ir import (
     Store,
     Var,
 )  # fmt: skip
-from scanopt.backends.kernels.ring_rows import Place, places_of_pointers
+from scanopt.backends.kernels.ring_rows import PointedAt, places_of_pointers
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads, with_variables
 
 __all__ = ["with_parts_computed"]
@@ -48,7 +48,7 @@ class _Finder:
 
     kernel: Kernel
     loop: Steps
-    places: Mapping[str, set[Place]]
+    places: Mapping[str, set[PointedAt]]
 
     def steps(self) -> Steps:
         """The loop, such arrays computed where they are read."""
@@ -93,8 +93,8 @@ class _Finder:
                 return False
         return True
 
-    def _of(self, array: str) -> set[Place]:
-        return self.places.get(array, {Place(array)})
+    def _of(self, array: str) -> set[PointedAt]:
+        return self.places.get(array, {PointedAt(array)})
 
 
 def _uses(x: Stmt, array: str) -> Iterator[None]:

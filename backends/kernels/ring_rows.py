@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scanopt.backends.kernels.ir import Do, Expr, Lit, Point, Stmt, Var
 from scanopt.backends.kernels.walks import inside
 
-__all__ = ["Place", "RowOfStep", "places_of_pointers", "row_of_step"]
+__all__ = ["PointedAt", "RowOfStep", "places_of_pointers", "row_of_step"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class RowOfStep:
 
 
 @dataclass(frozen=True)
-class Place:
+class PointedAt:
     """Where a pointer may point: into an array; row: to which row, where that is all that it is used for."""
 
     array: str
     row: RowOfStep | None = None
 
-    def meets(self, other: Place) -> bool:
+    def meets(self, other: PointedAt) -> bool:
         """Whether both may be the same elements, in one step."""
         known = self.row and other.row and self.row.differs(other.row)
         return self.array == other.array and not known
@@ -63,16 +63,16 @@ def row_of_step(index: Expr) -> RowOfStep | None:
             return None
 
 
-def places_of_pointers(body: Iterable[Stmt]) -> dict[str, set[Place]]:
+def places_of_pointers(body: Iterable[Stmt]) -> dict[str, set[PointedAt]]:
     """Where each pointer may point; from a pointer that is made of another one no row is known."""
     points = [x for x in inside(body) if isinstance(x, Point)]
-    found: dict[str, set[Place]] = {x.name: set() for x in points}
+    found: dict[str, set[PointedAt]] = {x.name: set() for x in points}
     before = -1
     while before != (before := sum(map(len, found.values()))):
         for x in points:
             from_others = found.get(x.array)
             if from_others is None:
-                found[x.name].add(Place(x.array, row_of_step(x.index)))
+                found[x.name].add(PointedAt(x.array, row_of_step(x.index)))
             else:
-                found[x.name] |= {Place(p.array) for p in from_others}
+                found[x.name] |= {PointedAt(p.array) for p in from_others}
     return found
