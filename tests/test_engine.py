@@ -199,6 +199,28 @@ def test_rows_that_no_rule_sees_are_taken_out_as_well(numbers: Engine) -> None:
     assert rows_of_a_program(numbers) == {"zero": 1, "value": 1}
 
 
+def test_rows_that_rules_have_hidden_are_taken_out_by_rules() -> None:
+    """Which takes far less time than a new level of the engine, where nothing is noted down of what was cleared."""
+    rules = """
+(sort Number)
+(constructor zero () Number)
+(constructor next (Number) Number)
+(ruleset hide)
+(rule ((= n (next m))) ((subsume (next m))) :ruleset hide)
+(relation seen (Number))
+(rule ((= n (next m))) ((seen n)))
+"""
+    for _ in range(2):
+        found = take(rules)
+        found.run("(next (zero))\n(run hide 1)\n(run 1)")
+        assert rows_of_a_program(found) == {"zero": 1, "next": 1, "hidden_next": 1}
+        found.clear()
+        assert {name: n for name, n in found.sizes()[0].items() if n} == {"cleared": 1}
+        found.run("(next (zero))\n(run 1)")
+        assert rows_of_a_program(found) == {"zero": 1, "next": 1, "seen": 1}
+        found.close()
+
+
 def test_which_program_is_chosen_does_not_depend_on_what_was_compiled_before() -> None:
     def gradient() -> tuple[str, list[Any]]:
         X, W, h0 = T.dmatrix("X"), T.dmatrix("W"), T.dvector("h0")

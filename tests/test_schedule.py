@@ -56,6 +56,12 @@ def test_rounds_are_counted() -> None:
     assert made.report.stopped_by == "schedule"
 
 
+def test_no_round_follows_in_which_laws_found_nothing_new() -> None:
+    """What facts had found before was there when these laws ran."""
+    x = T.dvector("x")
+    assert scanopt.function([x], T.exp(x)).report.iterations == 1
+
+
 def test_limits_of_a_schedule() -> None:
     assert compiled(Schedule(Phase(), nodes=1)).report.stopped_by == "nodes"
     assert compiled(Schedule(Phase(), seconds=1e-9)).report.stopped_by == "seconds"

@@ -308,6 +308,7 @@ def _narrow(entry: Entry) -> bool:
     return all(b is None or abs(b) < _WIDE for b in ((entry,) if isinstance(entry, int) else entry[1:]))
 
 
+@lru_cache(maxsize=4096)
 def _op(entry: Entry) -> Op:
     return Op.make("getitem", index=(entry,))
 

@@ -9,6 +9,8 @@ from scanopt.egraph.engine_additions import CLEARED, CLEARING, RESTORING
 __all__ = ["with_clearing"]
 
 _TABLE = re.compile(r"\((constructor|relation|function) ([^\s()]+) \(([^()]*)\)")
+_HIDING = re.compile(r"\(subsume \((([^\s()]+)[^()]*)\)\)")
+_HIDDEN = "hidden_"
 _NAMED = re.compile(r"^\(constructor (\S+) \(\) Op\) (\(union \(\1\) .+\))$", re.MULTILINE)
 
 
@@ -23,9 +25,21 @@ def with_clearing(text: str) -> str:
     (rule ((cleared cleared_0)) ((delete (cleared cleared_0))) :ruleset clearing)
     (ruleset restoring)
     (rule ((cleared cleared_0)) () :ruleset restoring)
+
+    A rule sees no hidden rows (`subsume`), so those are noted, each in a relation beside its table.
     """
-    text = f"{text}\n(relation {CLEARED} (i64))"
+    text = _noting_hidden(f"{text}\n(relation {CLEARED} (i64))")
     return "\n".join([text, f"(ruleset {CLEARING})", *map(_clearing, _TABLE.findall(text)), *_restoring(text)])
+
+
+def _noting_hidden(text: str) -> str:
+    """Rules that note the rows that they hide."""
+    hidden = "|".join(sorted({name for _, name in _HIDING.findall(text)}))
+    if not hidden:
+        return text
+    declared = rf"^\(constructor ({hidden}) \(([^()]*)\).*$"
+    text = re.sub(declared, rf"\g<0>\n(relation {_HIDDEN}\1 (\2))", text, flags=re.MULTILINE)
+    return _HIDING.sub(lambda x: f"{x[0]} ({_HIDDEN}{x[1]})" if f"(relation {_HIDDEN}{x[2]} " in text else x[0], text)
 
 
 def _clearing(table: tuple[str, str, str]) -> str:
@@ -33,7 +47,8 @@ def _clearing(table: tuple[str, str, str]) -> str:
     kind, name, sorts = table
     row = f"({' '.join([name, *(f'{CLEARED}_{i}' for i in range(len(sorts.split())))])})"
     seen = row if kind == "relation" else f"(= {CLEARED}_as {row})"
-    return f"(rule ({seen}) ((delete {row})) :ruleset {CLEARING})"
+    rows = [row, row.replace(_HIDDEN, "", 1)] if name.startswith(_HIDDEN) else [row]
+    return f"(rule ({seen}) ({' '.join(f'(delete {x})' for x in rows)}) :ruleset {CLEARING})"
 
 
 def _restoring(text: str) -> list[str]:

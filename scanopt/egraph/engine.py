@@ -236,20 +236,21 @@ class Engine:
         self,
         first: str,
         facts: Sequence[tuple[str, bool]],
-        more: str,
+        then: str,
+        laws: str,
         counted: Sequence[str],
         most: int,
         read: float,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[RunReport, int, float]:
-        """Run commands, rulesets of facts, one after the other, then more commands, in one request.
+        """Run commands, rulesets of facts, one after the other, then commands, and laws, in one request.
 
-        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
-        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
-        with more rows than `most`, or less memory left than `read` times.  meanwhile: what this process does while that
-        runs.  Raises as `run` does.
+        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all (updated: whether
+        the same could find anything once more), the number of rows of the counted tables, and how many times the memory
+        that the program takes is left.  Facts stop as well with more rows than `most`, or less memory left than `read`
+        times.  meanwhile: what this process does while that runs.  Raises as `run` does.
         """
-        self._process.tell("round", first, facts, more, counted, most, read)
+        self._process.tell("round", first, facts, then, laws, counted, most, read)
         meanwhile()
         report, rows, taken, left = self._process.last()
         return RunReport(*report), rows, left / taken if taken else math.inf
@@ -269,6 +270,11 @@ class Engine:
     def tables(self, names: Sequence[str]) -> dict[str, TableRows]:
         """The tables of these names that exist."""
         return {name: TableRows(*x) for name, x in self._process.ask("tables", names).items()}
+
+    def counted(self, names: Sequence[str]) -> tuple[int, float]:
+        """The number of rows of some tables, and the ratio of free memory to the memory that the program takes."""
+        rows, taken, left = self._process.ask("counted", names)
+        return rows, left / taken if taken else math.inf
 
     def sizes(self) -> tuple[dict[str, int], float]:
         """The number of rows by table, and the ratio of free memory to the memory that the program takes."""

@@ -220,24 +220,34 @@ class Worker:
             self._additions.restore()
 
     def round(
-        self, first: str, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self,
+        first: str,
+        facts: Sequence[tuple[str, bool]],
+        then: str,
+        laws: str,
+        counted: Sequence[str],
+        most: int,
+        read: float,
     ) -> list[Any]:
-        """Run commands, rulesets of facts, more commands: a report of it all, rows of the counted tables, and memory.
+        """Run commands, rulesets of facts, commands, and laws: a report of it all, rows of counted tables, and memory.
 
         Facts stop with more rows than `most`, or where less than `read` times the memory taken is left.  Seconds are
-        those of the commands.
+        those of the commands.  Updated: whether the laws found anything, or facts were stopped; where neither is so,
+        the same would find nothing once more, however much followed from what was there before.
         """
         reports = self.run(first)
-        seen = 0
+        seen, stopped = 0, False
         for report in (x for ruleset, again in facts for x in self._runs(ruleset, again)):
             reports.append(report)
             seen += sum(report[1].values())
             if seen > _LOOK:
                 seen = 0
-                if self._is_full(counted, most, read):
+                if stopped := self._is_full(counted, most, read):
                     break
-        reports += self.run(more)
-        return [together(reports), *self._counted(counted)]
+        reports += self.run(then)
+        last = self.run(laws)
+        updated = stopped or any(found for found, *_ in last)
+        return [(updated, *together([*reports, *last])), *self.counted(counted)]
 
     def _runs(self, ruleset: str, again: bool) -> Iterator[Any]:
         """Run a ruleset once, or until nothing new follows; the reports of it."""
@@ -250,10 +260,11 @@ class Worker:
 
     def _is_full(self, counted: Sequence[str], most: int, read: float) -> bool:
         """Whether there are too many rows, or there is too little memory left."""
-        rows, taken, left = self._counted(counted)
+        rows, taken, left = self.counted(counted)
         return rows > most or left < read * taken
 
-    def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
+    def counted(self, names: Sequence[str]) -> tuple[int, int, int]:
+        """The rows of some tables, the bytes taken for the program so far, and the bytes left."""
         rows = run(self._engine, " ".join(f"(print-size {name})" for name in names))
         return sum(found.size for found in rows), *self._memory()
 
@@ -320,7 +331,7 @@ def plain(result: Any, timed: bool = True) -> Any:
 
 
 def together(reports: Sequence[Any]) -> Any:
-    """Several reports, merged into one."""
+    """The matches and seconds of several reports."""
     matches: dict[str, int] = {}
     times: dict[str, float] = {}
     for _, found, took, _ in reports:
@@ -328,7 +339,7 @@ def together(reports: Sequence[Any]) -> Any:
             matches[name] = matches.get(name, 0) + n
         for name, t in took.items():
             times[name] = times.get(name, 0.0) + t
-    return any(updated for updated, *_ in reports), matches, times
+    return matches, times
 
 
 # Requests

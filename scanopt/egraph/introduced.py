@@ -53,8 +53,12 @@ class Introduced:
         self.operators |= dict.fromkeys(brought)
         new = [op for op in related_operators(self.operators) if op not in self.known]
         self.known |= dict.fromkeys(new)
-        found = [x for x in dict.fromkeys(self.given.of_operators(self.known, new)) if x not in self.said]
-        self.said |= {*found}
+        found: list[Given] = []
+        for x in self.given.of_operators(self.known, new):
+            before = len(self.said)
+            self.said.add(x)  # once: to look a fact up takes longer than most else here
+            if len(self.said) > before:
+                found.append(x)
         return found
 
 

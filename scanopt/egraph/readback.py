@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.calculus.declarations import PARAMS
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
-from scanopt.calculus.terms import Op, Param, operator_of
+from scanopt.calculus.forms import ROOT, ClockInfo, Form, Operator, StateInfo, TermGraph
 from scanopt.egraph.canonical import RANKED, ranks
+from scanopt.egraph.decoding import OPERATORS, OperatorTables
 from scanopt.egraph.engine import Engine
 
-__all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
+__all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back", "read_foldings", "read_terms"]
 
 _FORMS = ("hold", "seq", "stack")
 _TABLES = (
-    "node", *RANKED, "fold_", "prim", "prim_with", *PARAMS, "vmap", "within", "until", "runs_all", "becomes",
-    "expanded", "needless",
+    "node", *RANKED, *OPERATORS, "within", "until", "runs_all", "becomes", "expanded", "needless",
 )  # fmt: skip
 
 _BESIDE = ("followed", "and_last", "and_first")
@@ -35,19 +33,18 @@ UNKNOWN = -2
 
 
 class ReadBack:
-    """The tables of an e-graph as they were when they were read.
+    """Tables of an e-graph as they were when they were read: all that programs are made of, and further ones.
 
-    questions: further relations to read.
     places, loops: after `term_graph`, the class and clock of each term and loop of the program.
     classes: of all forms, also of those that are left out of the term graph because they are written as others.
     """
 
-    def __init__(self, engine: Engine, questions: Sequence[str] = ()) -> None:
-        self._tables = engine.tables([*_TABLES, *questions])
+    def __init__(self, engine: Engine, tables: Sequence[str]) -> None:
+        self._tables = engine.tables(tables)
         self.places: dict[int, int] = {}
         self.loops: dict[int, int] = {}
         self.classes: dict[Form, int] = {}
-        self._operators = self._read_operators()
+        self._operators = OperatorTables(self._rows)
         self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
         self._empty = {out for _, out in self._rows("nil")}
         self._numbers: dict[str, dict[Any, int]] = {}
@@ -59,45 +56,15 @@ class ReadBack:
         """Sort the rows of all tables in an order that does not depend on the engine."""
         named = ([(int(n), x) for (n,), x in self._rows(name)] for name in ("node", "loop", "state"))
         first = [x for found in named for _, x in sorted(found)]
-        rank = ranks({name: self._rows(name) for name in RANKED}, self._operators, first)
+        rank = ranks({name: self._rows(name) for name in RANKED}, self._operators_in_use(), first)
         for name in _TABLES:
             self._rows(name).sort(key=lambda row: [rank.get(x, x) for x in row[0]])
 
-    def _read_operators(self) -> dict[Any, Operator]:
-        out: dict[Any, Operator] = {}
-        params = self._read_params()
-        for (name,), o in self._rows("prim"):
-            out[o] = operator_of(Op("prim", (name,)))
-        for (signature, p), o in self._rows("prim_with"):
-            if p in params:
-                out[o] = operator_of(Op("prim_with", (signature, params[p])))
-        waiting = [(op, flags, o) for (op, flags), o in self._rows("vmap")]
-        while waiting:
-            rest = [w for w in waiting if w[0] not in out]
-            for op, flags, o in waiting:
-                if op in out:
-                    out.setdefault(o, Batched(out[op], flags))
-            if len(rest) == len(waiting):
-                break
-            waiting = rest
-        return out
-
-    def _read_params(self) -> dict[Any, Param]:
-        """Read the parameters of operators."""
-        out: dict[Any, Param] = {}
-        waiting = [(name, row, o) for name in PARAMS for row, o in self._rows(name)]
-        while waiting:
-            later: list[tuple[str, tuple[Any, ...], Any]] = []
-            for name, row, o in waiting:
-                inner = name in ("pair_param", "slice_param")
-                if inner and any(x not in out for x in row):
-                    later.append((name, row, o))
-                else:
-                    out[o] = Param(name, tuple(out[x] for x in row) if inner else row)
-            if len(later) == len(waiting):
-                break
-            waiting = later
-        return out
+    def _operators_in_use(self) -> dict[Any, Operator]:
+        """The operators that terms are made with."""
+        places = [(name, n) for name, sorts in RANKED.items() for n, sort in enumerate(sorts) if sort == "Op"]
+        used = dict.fromkeys(row[n] for name, n in places for row, _ in self._rows(name))
+        return {x: op for x in used if (op := self._operators.get(x)) is not None}
 
     def _list(self, args: Any) -> tuple[Any, ...] | None:
         """The values of a list; None if an interrupted run left it incomplete."""
@@ -114,8 +81,12 @@ class ReadBack:
     def foldings(self) -> list[tuple[Operator, list[str]]]:
         """Operators of constants found by laws that fold, with the keys of the constants."""
         consts = {out: k for (k,), out in self._rows("const")}
-        found = ((self._operators[op], self._list(args)) for (op, args), _ in self._rows("fold_"))
-        return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
+        found = ((self._operators.get(op), self._list(args)) for (op, args), _ in self._rows("fold_"))
+        return [
+            (op, [consts[a] for a in x])
+            for op, x in found
+            if op is not None and x is not None and all(a in consts for a in x)
+        ]
 
     def rows(self, relation: str) -> Iterator[tuple[Any, ...]]:
         """The rows of a relation, in the engine's numbers."""
@@ -226,10 +197,10 @@ class ReadBack:
     def _forms(self, clocks: dict[Any, int], states: _Numbering, values: _Numbering) -> Iterator[tuple[int, Form]]:
         expanded = {row for row, _ in self._rows("expanded")}
         for (op, args), v in self._rows("apply"):
-            listed = self._list(args)
-            if op not in self._operators or listed is None:
+            operator, listed = self._operators.get(op), self._list(args)
+            if operator is None or listed is None:
                 continue
-            form = Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
+            form = Form("apply", tuple(values[a] for a in listed), operator=operator)
             self.classes[form] = values[v]
             if (op, args) not in expanded:
                 yield values[v], form
@@ -293,5 +264,15 @@ class _Numbering(dict[Any, int]):
 
 
 def read_back(engine: Engine, questions: Sequence[str] = ()) -> ReadBack:
-    """Read the tables of an e-graph as they are now."""
-    return ReadBack(engine, questions)
+    """Read the tables of an e-graph as they are now.  questions: further relations."""
+    return ReadBack(engine, [*_TABLES, *questions])
+
+
+def read_terms(engine: Engine) -> dict[int, Any]:
+    """The class of each term of the program as it is now."""
+    return ReadBack(engine, ["node"]).nodes()
+
+
+def read_foldings(engine: Engine) -> list[tuple[Operator, list[str]]]:
+    """Operators of constants found by laws that fold, with the keys of the constants, as they are now."""
+    return ReadBack(engine, ["fold_", "const", "cons", "nil", *OPERATORS]).foldings()

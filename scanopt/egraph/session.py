@@ -33,7 +33,7 @@ from scanopt.egraph.folding import Constant, equality, folded, roles
 from scanopt.egraph.introduced import Introduced
 from scanopt.egraph.loading import Rows
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
-from scanopt.egraph.readback import ReadBack, read_back
+from scanopt.egraph.readback import ReadBack, read_back, read_foldings, read_terms
 from scanopt.egraph.rulebook import ActiveRules, facts_apart, own_laws, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
@@ -211,7 +211,7 @@ class EGraph:
                 changed = self._followed_by(report.matches) or report.updated
                 if not changed or size > most:
                     break
-            return read_back(self._engine).nodes()
+            return read_terms(self._engine)
         except UnsoundLawError:
             return {i: i for i in trial.terms}  # what is claimed contradicts itself
         finally:
@@ -262,20 +262,20 @@ class EGraph:
         Facts should end by themselves, and are watched.
         """
         most = _TOO_MANY * Limits().most(self.program.size)
-        commands = "" if self._notes is None else NOTE_FACTS
-        commands += f"\n(run {laws} 1)" if laws else ""
+        notes = "" if self._notes is None else NOTE_FACTS
+        firing = f"(run {laws} 1)" if laws else ""
         with _typed():
             meanwhile, self._meanwhile = self._meanwhile, lambda: None
             running = self._loaded.running
             report, size, self._room = self._engine.round(
-                running.commands(), running.facts, commands, _FORMS, most, READ, meanwhile
+                running.commands(), running.facts, notes, firing, _FORMS, most, READ, meanwhile
             )
         return report, size
 
     def size(self) -> int:
         """The number of forms; also records the memory that is left."""
-        sizes, self._room = self._engine.sizes()
-        return sum(sizes.get(k, 0) for k in _FORMS)
+        size, self._room = self._engine.counted(_FORMS)
+        return size
 
     def sizes(self) -> dict[str, int]:
         """The number of rows per constructor, function and relation."""
@@ -304,7 +304,7 @@ class EGraph:
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
         loaded = self._loaded
-        new = folded(read_back(self._engine).foldings(), self._consts, loaded.folded)
+        new = folded(read_foldings(self._engine), self._consts, loaded.folded)
         loaded.folded |= new
         made = {term: value for term, value in new.items() if value is not None}
         self._consts |= {const_key(value): value for value in made.values()}
