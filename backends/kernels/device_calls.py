@@ -217,9 +217,14 @@ def _as_taken(xp: Any, x: Array, order: Sequence[int] | None) -> Array:
 
 
 def _step_of_rows(x: Array) -> int | None:
-    """How many elements lie between one row and the next, where rows are packed, in whatever order they lie."""
+    """How many elements lie between one row and the next, where rows are packed, and are all of an array or one.
+
+    Rows that lie further apart are copied: what is moved into the cache ahead of a row would not end with the array.
+    """
+    row = prod(x.shape[1:])
     packed = all(s == x.itemsize * prod(x.shape[i + 1 :]) for i, s in enumerate(x.strides) if i and x.shape[i] > 1)
-    return x.strides[0] // x.itemsize if packed and x.size and x.strides[0] % x.itemsize == 0 else None
+    steps = {k * row * x.itemsize: k * row for k in (0, 1, -1)}
+    return steps.get(x.strides[0]) if packed else None
 
 
 def _has_near_elements(x: Array) -> bool:
