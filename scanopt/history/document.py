@@ -131,9 +131,7 @@ def _rounds(f: Function, recorded: Recording, stages: list[dict[str, Any]], meas
     for n, (forms, found) in enumerate(zip(s.growth, s.rounds, strict=True)):
         best = min([best, *(x["cost_after"] for x in stages if x["round"] == n)])
         row = {"forms": forms, "matches": {law: count for law, count in found.items() if law in laws}, "best": best}
-        nothing: dict[str, Any] = (
-            {"made": {}, "facts": 0} if measure else {}
-        )  # where the laws, one by one, took fewer
+        nothing: dict[str, Any] = {"made": {}, "facts": 0} if measure else {}  # where the laws, one by one, took fewer
         out.append(row | (made[n] if n < len(made) else nothing))
     return out
 
