@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
+from scanopt.backends.kernels.counted_steps import with_steps_counted
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
@@ -51,7 +52,8 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     Raises NoForm, with the reason, if it cannot be a kernel.
     """
     made = dict(types)
-    root = _nested(replace(loop, body=written_out(loop.body, made)), made)
+    kept = {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until or ""}
+    root = _nested(replace(loop, body=with_steps_counted(written_out(loop.body, made), kept, made)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     counts = _counts(root, made)

@@ -32,6 +32,10 @@ from scanopt.backends.kernels.values import Scalar, item_size
 
 __all__: list[str] = []
 
+FAR, MORE = 4, 64
+"""Array steps make a table of at most so many powers for each exponent, and so many more; it has no more roots than
+there are exponents, and so many more."""
+
 
 def _do(op: str, a: Expr, b: Expr) -> Do:
     return Do(op, (a, b), INDEX, INDEX)
@@ -45,9 +49,10 @@ def _test(op: str, a: Expr, b: Expr) -> Do:
 def _powers(node: Powers, w: Lowering) -> None:
     x, exponents = w.value(node.args[0]), w.value(node.args[1])
     assert isinstance(x, Scalar)
-    dtype, (n,) = node.dtype, w.axes(node.out)
-    if node.args[1] not in w.counted:
-        _check_counted(w.whole(exponents, (n,), INDEX), n, w)
+    dtype, (count,) = node.dtype, w.axes(node.out)
+    counted = node.args[1] in w.counted
+    given = "" if counted else w.whole(exponents, (count,), INDEX)
+    n = count if counted else plus(_highest(given, count, w), ONE)  # powers of the table
     few = w.variable(INDEX)
     square = times(Var(few), Var(few))
     grow = Steps(w.fresh("i"), n, (Set(few, plus(Var(few), ONE)),), _test("greater_equal", square, n))
@@ -55,9 +60,10 @@ def _powers(node: Powers, w: Lowering) -> None:
     rows = w.fresh("k")
     enough = _test("less_equal", n, _do("subtract", square, Var(few)))  # few rows of few, or one less
     w.code.append(Let(rows, _do("subtract", Var(few), Cast(enough, INDEX)), INDEX))
-    small, large = w.scratch(dtype, (n,)), w.scratch(dtype, (n,))
+    room = (count if counted else plus(count, Lit(MORE)),)
+    small, large = w.scratch(dtype, room), w.scratch(dtype, room)
     with w.into([]) as code:
-        base, places = w.cell(dtype), w.scratch(dtype, (n,))
+        base, places = w.cell(dtype), w.scratch(dtype, room)
         w.code.append(Store(base, ZERO, number_of(x)))
         for made, length, step in ((small, Var(few), ONE), (large, Var(rows), Var(few))):
             _row(w, made, base, places, length, step, dtype)
@@ -67,22 +73,50 @@ def _powers(node: Powers, w: Lowering) -> None:
         w.code.append(If(_test("less_equal", n, Lit(MULTIPLIED)), (*first, *second), tuple(code)))
     else:
         w.code += code
+    if counted:
+        _all(node, (small, large), n, Var(few), Var(rows), w)
+    else:
+        _chosen(node, (small, large), given, Var(few), w)
+
+
+def _highest(exponents: str, n: Expr, w: Lowering) -> Expr:
+    """The highest exponent; where it is far above their number, or one is below 0, array steps make no table."""
+    i, high, low = w.fresh("i"), w.variable(INDEX), w.variable(INDEX)
+    here = Load(exponents, Var(i), INDEX)
+    both = ((high, "maximum"), (low, "minimum"))
+    w.code += [Set(high, ZERO), Set(low, ZERO)]
+    w.code.append(Steps(i, n, tuple(Set(name, _do(op, Var(name), here)) for name, op in both)))
+    far = _test("greater", Var(high), plus(times(Lit(FAR), n), Lit(MORE)))
+    w.code.append(If(Do("logical_or", (_test("less", Var(low), ZERO), far), "bool", "bool"), (Fail(),)))
+    return Var(high)
+
+
+def _all(node: Powers, roots: tuple[str, str], n: Expr, few: Expr, rows: Expr, w: Lowering) -> None:
+    """All powers, row by row."""
+    dtype, (small, large) = node.dtype, roots
     out = w.place(node.out)
     a, b, some = w.fresh("i"), w.fresh("i"), w.fresh("k")
-    start = times(Var(a), Var(few))
+    start = times(Var(a), few)
     left = _do("subtract", n, start)
-    count = Do("where", (_test("less", left, Var(few)), left, Var(few)), INDEX, INDEX)
+    count = Do("where", (_test("less", left, few), left, few), INDEX, INDEX)
     value = Do("multiply", (Load(large, Var(a), dtype), Load(small, Var(b), dtype)), dtype, dtype)
     each = For(b, Var(some), (Store(out, plus(start, Var(b)), value),))
-    w.code.append(Steps(a, Var(rows), (Let(some, count, INDEX), each)))
+    w.code.append(Steps(a, rows, (Let(some, count, INDEX), each)))
 
 
-def _check_counted(exponents: str, n: Expr, w: Lowering) -> None:
-    """Refuse other exponents."""
-    i, other = w.fresh("i"), w.variable("bool")
-    wrong = _test("not_equal", Load(exponents, Var(i), INDEX), Var(i))
-    either = Do("logical_or", (Var(other, "bool"), wrong), "bool", "bool")
-    w.code += [Set(other, Lit(False, "bool")), Steps(i, n, (Set(other, either),)), If(Var(other, "bool"), (Fail(),))]
+def _chosen(node: Powers, roots: tuple[str, str], exponents: str, few: Expr, w: Lowering) -> None:
+    """The powers of some exponents."""
+    dtype, (small, large), (n,) = node.dtype, roots, w.axes(node.out)
+    out = w.place(node.out)
+    i, e, row = w.fresh("i"), w.fresh("k"), w.fresh("k")
+    places = (Var(row), _do("subtract", Var(e), times(Var(row), few)))
+    value = Do("multiply", (Load(large, places[0], dtype), Load(small, places[1], dtype)), dtype, dtype)
+    found = (
+        Let(e, Load(exponents, Var(i), INDEX), INDEX),
+        Let(row, _do("floor_divide", Var(e), few), INDEX),
+        Store(out, Var(i), value),
+    )
+    w.code.append(For(i, n, found))
 
 
 def _row(w: Lowering, made: str, base: str, exponents: str, count: Expr, step: Expr, dtype: str) -> None:

@@ -31,6 +31,7 @@ from scanopt.backends.kernels.nodes import (
     SetItem,
     Solve,
     View,
+    Within,
 )  # fmt: skip
 from scanopt.backends.kernels.plan_cache import NoFitError
 from scanopt.backends.kernels.ties import Axis, classes_of
@@ -217,8 +218,8 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
     """The shape of what a node makes, where the program has no name for it."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
-    elif isinstance(node, Fixed) and node.out not in known:
-        known[node.out] = Operand(node.dtype, ())
+    elif isinstance(node, Fixed | Within) and node.out not in known:
+        known[node.out] = Operand(node.dtype, () if isinstance(node, Fixed) else known[node.args[0]].shape)
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
         known[node.out] = known[node.args[-1]]
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
