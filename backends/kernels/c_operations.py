@@ -50,7 +50,22 @@ BUILTIN = {
 }  # fmt: skip
 """Functions of C on floats that round once at most."""
 
+
+def _or_bits(value: str, other: str, test: str) -> str:
+    """A value, or where a test holds the bits of another: gcc makes no vectors of such choices if they are many."""
+    return (
+        f"({{ T r = {value}, o = {other}; I p, q; "
+        f"__builtin_memcpy(&p, &o, sizeof p); __builtin_memcpy(&q, &r, sizeof q); "
+        f"q ^= (p ^ q) & -(I)({test}); __builtin_memcpy(&r, &q, sizeof q); r; }})"
+    )
+
+
 _FLOATS = {
+    "clip_of_rows": _or_bits(
+        "(b > a ? b : a) > c ? c : (b > a ? b : a)", "b != b ? b : c", "((b != b) | (c != c)) & (a == a)"
+    ),
+    "maximum_of_rows": _or_bits("a > b ? a : b", "a", "a != a"),
+    "minimum_of_rows": _or_bits("a < b ? a : b", "a", "a != a"),
     "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
     "maximum": "(a > b) | (a != a) ? a : b",
     "minimum": "(a < b) | (a != a) ? a : b",
@@ -67,7 +82,8 @@ _FLOATS = {
     "signbit": "__builtin_signbit(a) != 0",
 }
 """An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
-all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong."""
+all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong; "of rows" are
+those in loops that may run in any order."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {
@@ -80,10 +96,16 @@ _ROWS = {
     "slice_left_near": "b < 0 ? (c < 0 ? (b < -a ? a : -b) : a) : c < 0 || c > a ? a : c < 1 ? (a > 1 ? 1 : a) : c",
 }  # fmt: skip
 """Of `a` rows, and the row b or the rows [b:c]: see `scanopt.array.operators.parts`."""
+_IN_STEP = {
+    "maximum_in_step": "({ T r = a; if (!(a > b)) { ONE_BY_ONE r = b; } r; })",
+    "minimum_in_step": "({ T r = a; if (!(a < b)) { ONE_BY_ONE r = b; } r; })",
+}  # fmt: skip
+"""Of integers: a step goes on from the one that is likely, and waits for no comparison."""
 _INTEGERS = {
     **_ROWS,
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
     "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "(a > 0) - (a < 0)",
+    **_IN_STEP,
     "absolute": "a < 0 ? -a : a",
     "floor_divide": "b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0))",
     "remainder": "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)",
@@ -92,7 +114,7 @@ _INTEGERS = {
 }  # fmt: skip
 _UNSIGNED = {
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
-    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0",
+    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0", **_IN_STEP,
     "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
     "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
 }  # fmt: skip
@@ -162,5 +184,5 @@ def operation_helper(op: str, dtype: str) -> str:
     t = TYPES[dtype]
     result = "bool8" if op in _TRUE else t
     args = ", ".join(f"{t} {x}" for x in "abc" if re.search(rf"\b{x}\b", body))
-    value = re.sub(r"\bT\b", t, body)
+    value = re.sub(r"\bI\b", f"int{8 * np.dtype(dtype).itemsize}", re.sub(r"\bT\b", t, body))
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

@@ -71,7 +71,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
 )  # fmt: skip
 from scanopt.backends.kernels.onto_rows import made_in_rows
-from scanopt.backends.kernels.parts_set import made_to_be_changed, part_to_set, repeated_numbers, with_parts_set
+from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
@@ -90,8 +90,7 @@ __all__ = ["emit", "written"]
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
-    w.repeated |= repeated_numbers(nodes, wanted, w)
-    made_to_be_changed(nodes, wanted, [n.out for n in nodes if isinstance(n, COMPUTED)], w)
+    nodes = with_parts_noted(nodes, wanted, COMPUTED, w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)

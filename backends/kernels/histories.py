@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from scanopt.backends.kernels.ir import ZERO, Expr, Lit, Point, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import WHOLE, Map, Nested, Repeat, SumTo, View
+from scanopt.backends.kernels.nodes import WHOLE, Lookup, Map, Nested, Node, PartSet, Repeat, SumTo, View
 from scanopt.backends.kernels.values import Array, packed
 
 __all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of"]
@@ -49,7 +49,10 @@ class Histories:
 
 
 def by_first_names(node: Nested, w: Lowering) -> Nested:
-    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array."""
+    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array.
+
+    Its operations on elements read them by these names, too, so that nothing stands between those that run together.
+    """
     names: dict[str, str] = {}
     for n in node.nodes:
         whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
@@ -62,7 +65,16 @@ def by_first_names(node: Nested, w: Lowering) -> Nested:
         return node
     states = tuple(replace(s, update=names.get(s.update, s.update)) for s in node.loop.states)
     keeps = tuple(replace(k, value=names.get(k.value, k.value)) for k in node.loop.keeps)
-    return replace(node, loop=replace(node.loop, states=states, keeps=keeps))
+    nodes = [_reading(n, names) for n in node.nodes]
+    read = {*(s.update for s in states), *(k.value for k in keeps)}.union(*(n.args for n in nodes))
+    left = tuple(n for n in nodes if not isinstance(n, SumTo) or n.out in read or n.out not in names)
+    return replace(node, loop=replace(node.loop, states=states, keeps=keeps), nodes=left)
+
+
+def _reading(node: Node, names: Mapping[str, str]) -> Node:
+    """An operation on elements that reads arrays by other names."""
+    by_element = isinstance(node, Map) and not isinstance(node, Lookup | Repeat | PartSet)
+    return replace(node, args=tuple(names.get(a, a) for a in node.args)) if by_element else node
 
 
 def histories_of(node: Nested, w: Lowering) -> Histories:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns
@@ -28,9 +29,43 @@ from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest
 
-__all__ = ["part_to_set", "repeated_numbers", "with_parts_set"]
+__all__ = ["part_to_set", "with_parts_noted", "with_parts_set"]
 
 AnyStage = Stage | Columns | Folded | ReducedRows
+
+
+def with_parts_noted(
+    nodes: Sequence[Node], wanted: Collection[str], computed: tuple[type[Node], ...], w: Lowering
+) -> Sequence[Node]:
+    """The nodes, after a look at what has parts set: which arrays need not be made, and which are made to be changed.
+
+    computed: what is written where it is told to.
+    """
+    nodes = nodes if w.device else _with_sums_apart(nodes, w)
+    w.repeated |= _repeated_numbers(nodes, wanted, w)
+    _made_to_be_changed(nodes, wanted, [n.outs[0] for n in nodes if isinstance(n, computed)], w)
+    return nodes
+
+
+def _with_sums_apart(nodes: Sequence[Node], w: Lowering) -> list[Node]:
+    """The nodes, where what is added to a part of an array is added before the part is set.
+
+    Thus it is added where it is computed, and only what lies around the part is copied.  What is changed in place is
+    left.
+    """
+    found: list[Node] = []
+    for n in nodes:
+        axes = w.axes(n.part.out) if isinstance(n, SetItem) and n.added and n.out not in w.in_place else ()
+        if not isinstance(n, SetItem) or not axes or is_few(axes) or {w.dtype(a) for a in n.args[:2]} != {n.dtype}:
+            found.append(n)
+            continue
+        old, new = f"{n.out}#old", f"{n.out}#new"
+        for name in (old, new):
+            w.name_part(name, n.args[0], axes)
+        found.append(replace(n.part, out=old))
+        found.append(Map(new, (old, n.args[1]), "add", (n.dtype, n.dtype), n.dtype, n.part.out))
+        found.append(replace(n, args=(n.args[0], new, *n.args[2:]), added=False))
+    return found
 
 
 def with_parts_set(
@@ -57,7 +92,7 @@ def with_parts_set(
     return found
 
 
-def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
+def _repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
     """The arrays that repeat a number, and views of them, that need not be made.
 
     Only operations on elements read them, or only parts of copies are set, of them or of their rows: a copy repeats the
@@ -89,7 +124,7 @@ def _is_by_element(n: Node) -> bool:
     return isinstance(n, Map) and not isinstance(n, Lookup)
 
 
-def made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:
+def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:
     """Arrays that are only made to have parts at places set: they are made where the result is.
 
     made: what nodes write where they are told to.

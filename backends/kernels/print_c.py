@@ -129,12 +129,18 @@ class Printer:
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self.in_step and np.dtype(of).kind == "f":
+            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self.in_step and of != "bool":
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
+            case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
+                return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
             case Do(op=op, args=args, of=of):
                 if found := operation_helper(op, of):
                     self.helpers.add(found)
                 return operation(op, of, [self.expression(a) for a in args])
+
+    def _in_rows(self, of: str) -> bool:
+        """Whether it is an operation on floats of a loop that compilers may make vectors of."""
+        return bool(self.one_by_one) and not self.in_step and np.dtype(of).kind == "f"
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """The lines of a statement."""
