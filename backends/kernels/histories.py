@@ -7,7 +7,7 @@ that way: so they lie in the order in which they are read.  What is kept twice i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scanopt.backends.kernels.ir import ZERO, Expr, Lit, Point, plus, product, times
@@ -15,7 +15,7 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Lookup, Map, Nested, Node, PartSet, Repeat, SumTo, View
 from scanopt.backends.kernels.values import Array, packed
 
-__all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of"]
+__all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of", "read_first"]
 
 
 @dataclass(frozen=True)
@@ -49,26 +49,37 @@ class Histories:
 
 
 def by_first_names(node: Nested, w: Lowering) -> Nested:
-    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array.
-
-    Its operations on elements read them by these names, too, so that nothing stands between those that run together.
-    """
-    names: dict[str, str] = {}
-    for n in node.nodes:
-        whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
-        same = isinstance(n, Map) and n.op == "copy" and len(n.args) == 1 and not isinstance(n, Repeat)
-        if (whole or same or isinstance(n, SumTo)) and w.axes(n.outs[0]) == w.axes(n.args[0]) != ():
-            names[n.outs[0]] = names.get(n.args[0], n.args[0])
-    made = {out for n in node.nodes for out in n.outs}
-    names = {out: name for out, name in names.items() if name in made and w.dtype(out) == w.dtype(name)}
+    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array."""
+    names = _first_names(node.nodes, w)
     if not names:
         return node
     states = tuple(replace(s, update=names.get(s.update, s.update)) for s in node.loop.states)
     keeps = tuple(replace(k, value=names.get(k.value, k.value)) for k in node.loop.keeps)
-    nodes = [_reading(n, names) for n in node.nodes]
-    read = {*(s.update for s in states), *(k.value for k in keeps)}.union(*(n.args for n in nodes))
-    left = tuple(n for n in nodes if not isinstance(n, SumTo) or n.out in read or n.out not in names)
-    return replace(node, loop=replace(node.loop, states=states, keeps=keeps), nodes=left)
+    wanted = {*(s.update for s in states), *(k.value for k in keeps)}
+    return replace(node, loop=replace(node.loop, states=states, keeps=keeps), nodes=read_first(node.nodes, wanted, w))
+
+
+def read_first(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> tuple[Node, ...]:
+    """The nodes, where operations on elements read arrays by the names by which they are computed.
+
+    So sums over no axis do not stand between operations that run together.  wanted: names that are read afterwards.
+    """
+    names = _first_names(nodes, w)
+    found = [_reading(n, names) for n in nodes]
+    read = {*wanted}.union(*(n.args for n in found))
+    return tuple(n for n in found if not isinstance(n, SumTo) or n.out in read or n.out not in names)
+
+
+def _first_names(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
+    """By other name of an array made by some nodes the one by which it is computed."""
+    names: dict[str, str] = {}
+    for n in nodes:
+        whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
+        same = isinstance(n, Map) and n.op == "copy" and len(n.args) == 1 and not isinstance(n, Repeat)
+        if (whole or same or isinstance(n, SumTo)) and w.axes(n.outs[0]) == w.axes(n.args[0]) != ():
+            names[n.outs[0]] = names.get(n.args[0], n.args[0])
+    made = {out for n in nodes for out in n.outs}
+    return {out: name for out, name in names.items() if name in made and w.dtype(out) == w.dtype(name)}
 
 
 def _reading(node: Node, names: Mapping[str, str]) -> Node:

@@ -20,7 +20,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
-from scanopt.backends.kernels.histories import Histories
+from scanopt.backends.kernels.histories import Histories, read_first
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
@@ -42,7 +42,7 @@ def lowered(
     w, root = Lowering(body, lengths, tiles, part, device), body.root
     if body.whole and not device and not part:
         wanted = {k.value for k in body.loop.keeps}
-        nodes = with_states_computed_again(root.nodes, wanted, w)
+        nodes = with_states_computed_again(read_first(root.nodes, wanted, w), wanted, w)
         root = replace(root, nodes=tuple(with_rows_of_joins(nodes, wanted, w)))
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]

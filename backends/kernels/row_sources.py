@@ -23,6 +23,13 @@ from scanopt.program.ir import Read
 __all__ = ["with_rows_computed"]
 
 AnyStage = Stage | Columns | Folded
+MOST_QUICK = 4
+QUICK = {
+    "add", "subtract", "multiply", "negative", "copy", "where", "equal", "not_equal", "less", "less_equal", "greater",
+    "greater_equal", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
+}  # fmt: skip
+"""Operations that a step which computes numbers has time for, and how many of them: more of them, or slower ones, are
+done several at once outside of the loop."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ def _own(
     stage: Fused, loop: Nested, stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering
 ) -> tuple[Map, ...]:
     """The operations of a stage that only make rows for a loop."""
-    if stage.joins or len(stage.axes) < 2 or ONE in stage.axes or is_few(stage.axes[1:]) or prefix_of(loop, w):
+    if stage.joins or ONE in stage.axes or is_few(stage.axes) or is_few(stage.axes[1:]) or prefix_of(loop, w):
         return ()
     sources = _sources(loop)
     need = {x.array for x in sources if _is_read_by_element(x.row, loop, w)}
@@ -73,6 +80,7 @@ def _own(
     others |= {s.init for s in loop.loop.states} | {loop.loop.steps}
     others |= {x.array for x in sources if not _is_read_by_element(x.row, loop, w)}
     fit = all(len(w.axes(a)) < len(stage.axes) or w.axes(a)[0] != ONE for n in own for a in n.args)
+    fit = fit and (len(stage.axes) > 1 or (len(own) <= MOST_QUICK and all(n.op in QUICK for n in own)))
     return tuple(own) if fit and not outs & (others | {*wanted}) else ()
 
 
