@@ -63,3 +63,24 @@ def test_two_loops_and_taps() -> None:
     f = scanopt.function([z, w, x], [a[-1], b], fp="exact", backend="c")
     exact_kernel(f, values(20))
     exact_kernel(f, values(30, 40))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_numbers_of_sequences_are_computed_in_the_step_that_reads_them(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    u, v, a = T.dvector("u"), T.dvector("v"), T.dscalar("a")
+    made = [
+        u * a, u + v, T.where(u > v, u, -v), u[1:] - u[:-1], -u[::-1], T.exp(u) * a, u * v + a * u - v * 0.5,
+        T.eq(u, v), T.cast(u > 0, "int64") + 1,
+    ]  # fmt: skip
+    i, j, kept = *draw.integers(len(made), size=2), bool(draw.integers(2))
+
+    def step(x: Any, y: Any, s: Any, r: Any) -> list[Any]:
+        return [s * 0.5 + x * r, T.maximum(r - x, y * 1.0)]
+
+    first, other = made[i] * 1.0, made[j]
+    found, _ = scanopt.scan(step, [first, other], [a, a])
+    outputs = [*found, first] if kept else found
+    f = scanopt.function([u, v, a], outputs, fp="exact", backend="c", on_unused_input="ignore")
+    for size in (12, 100):
+        exact_kernel(f, [draw.normal(size=size), draw.normal(size=size), draw.normal()])

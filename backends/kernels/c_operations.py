@@ -50,22 +50,10 @@ BUILTIN = {
 }  # fmt: skip
 """Functions of C on floats that round once at most."""
 
-
-def _or_bits(value: str, other: str, test: str) -> str:
-    """A value, or where a test holds the bits of another: gcc makes no vectors of such choices if they are many."""
-    return (
-        f"({{ T r = {value}, o = {other}; I p, q; "
-        f"__builtin_memcpy(&p, &o, sizeof p); __builtin_memcpy(&q, &r, sizeof q); "
-        f"q ^= (p ^ q) & -(I)({test}); __builtin_memcpy(&r, &q, sizeof q); r; }})"
-    )
-
-
 _FLOATS = {
-    "clip_of_rows": _or_bits(
-        "(b > a ? b : a) > c ? c : (b > a ? b : a)", "b != b ? b : c", "((b != b) | (c != c)) & (a == a)"
-    ),
-    "maximum_of_rows": _or_bits("a > b ? a : b", "a", "a != a"),
-    "minimum_of_rows": _or_bits("a < b ? a : b", "a", "a != a"),
+    "clip_of_rows": "({ T r = b > a ? b : a, h = b != b ? b : c, n = r != r ? r : h; r <= n ? r : n; })",
+    "maximum_of_rows": "({ T n = a != a ? a : b; a > n ? a : n; })",
+    "minimum_of_rows": "({ T n = a != a ? a : b; a < n ? a : n; })",
     "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
     "maximum": "(a > b) | (a != a) ? a : b",
     "minimum": "(a < b) | (a != a) ? a : b",
@@ -82,8 +70,8 @@ _FLOATS = {
     "signbit": "__builtin_signbit(a) != 0",
 }
 """An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
-all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong; "of rows" are
-those in loops that may run in any order."""
+all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong.  Of
+rows, in loops that may run in any order, it makes good vectors of choices between two values alone."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {
@@ -184,5 +172,5 @@ def operation_helper(op: str, dtype: str) -> str:
     t = TYPES[dtype]
     result = "bool8" if op in _TRUE else t
     args = ", ".join(f"{t} {x}" for x in "abc" if re.search(rf"\b{x}\b", body))
-    value = re.sub(r"\bI\b", f"int{8 * np.dtype(dtype).itemsize}", re.sub(r"\bT\b", t, body))
+    value = re.sub(r"\bT\b", t, body)
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

@@ -25,10 +25,6 @@ FLAGS = (
 -fno-trapping-math gcc makes a cast to an integer and back a truncation, which keeps the sign of -0.5.  Where a
 difference and a sum of products stand side by side, gcc 12 contracts both as it makes one vector of them."""
 
-_ARM, _X86 = ("-mcpu=native",), ("-march=native", "-mprefer-vector-width=256")
-_NATIVE = {"aarch64": _ARM, "arm64": _ARM, "x86_64": _X86, "AMD64": _X86}
-"""Most loops are over rows that begin anywhere: a vector of 512 bits then lies in two lines of the cache, each time."""
-
 
 @dataclass(frozen=True)
 class Compiler:
@@ -54,14 +50,14 @@ def _compiler(path: str) -> Compiler | str:
         return "kernels need a 64-bit, little-endian POSIX system"
     if not available():
         return f"kernels do not know how NumPy {sys.modules['numpy'].__version__} keeps its functions"
-    native = _NATIVE.get(platform.machine(), ("-march=native",))
+    native = "-mcpu=native" if platform.machine() in ("aarch64", "arm64") else "-march=native"
     for name in NAMES:
         found = shutil.which(name, path=path)
         if found:
-            return _made(name, (found, *native), Path(found))
+            return _made(name, (found, native), Path(found))
     zig = importlib.util.find_spec("ziglang")
     if zig is not None and zig.origin:
-        return _made("ziglang", (sys.executable, "-m", "ziglang", "cc", *native), Path(zig.origin))
+        return _made("ziglang", (sys.executable, "-m", "ziglang", "cc", native), Path(zig.origin))
     return f"no C compiler was found: neither {', '.join(NAMES)} nor the package ziglang"
 
 
