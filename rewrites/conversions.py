@@ -5,8 +5,8 @@ from typing import Any
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Text, Value, ops
-from scanopt.facts.values import matrix, of_dtype, vector
+from scanopt.calculus.terms import Args, Op, Text, Value, as_row, ops
+from scanopt.facts.values import matrix, of_dtype, scalar, vector
 
 
 @fact
@@ -37,6 +37,45 @@ def _flat(X: Any) -> Any:
 def own_length(x: Value) -> Equation:
     """A vector reshaped to its own length is itself."""
     return Equation(ops.reshape(x, x.shape[0], shape=(None,)), x, when=[vector(x)])
+
+
+@law(licence="exact", stepwise=True, example=lambda x: T.flatten(T.exp(x)) * 2.0, never=lambda X: T.flatten(X) * 2.0)
+def flat_already(x: Value) -> Equation:
+    """A vector is flat."""
+    return Equation(ops.reshape(x, shape=(-1,)), x, when=[vector(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda a, x: T.exp(T.repeat(a, x.shape[0])) * x,
+    never=lambda x: T.flatten(x[None]) * 2.0,
+)
+def number_made_a_row(a: Value) -> Equation:
+    """A number that is reshaped to a vector is a row of one number."""
+    return Equation(ops.reshape(a, shape=(-1,)), as_row(a), when=[scalar(a)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, X: T.dot(T.reshape(x, (1, -1)), X)[0],
+    never=(lambda X: T.reshape(X, (1, -1)) * 2.0, lambda x: T.reshape(x, (2, -1)) * 2.0),
+)
+def made_a_row(x: Value) -> Equation:
+    """A vector that is reshaped to one row is a row."""
+    return Equation(ops.reshape(x, shape=(1, -1)), as_row(x), when=[vector(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, X: T.dot(X, T.reshape(x, (-1, 1)))[:, 0],
+    never=(lambda X: T.reshape(X, (-1, 1)) * 2.0, lambda x: T.reshape(x, (-1, 2)) * 2.0),
+)
+def made_a_column(x: Value) -> Equation:
+    """A vector that is reshaped to one column is a column."""
+    return Equation(ops.reshape(x, shape=(-1, 1)), ops.expand_dims(x, axis=(1,)), when=[vector(x)])
 
 
 @law(

@@ -1,10 +1,12 @@
 """A row that is repeated, in all its spellings, and operators that are applied to it once."""
 
+import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Int, Op, Value, as_row, ops
-from scanopt.facts.operators import by_element
-from scanopt.facts.values import same_type, scalar, vector
+from scanopt.calculus.terms import Clock, Int, Op, Text, Value, as_row, const_at, ops
+from scanopt.facts.loops import lies_on
+from scanopt.facts.operators import by_element, left_neutral
+from scanopt.facts.values import float64, like, of_dtype, same_type, scalar, vector
 
 
 @law(
@@ -85,3 +87,62 @@ def beside_repeated(op: Op, x: Value, X: Value) -> Equation:
     """What is combined with as many equal rows as it has is combined with that row."""
     rows = ops.repeat_rows(x, X.shape[0])
     return Equation(op(X, rows), op(X, x), when=[by_element(op), same_type(X, rows)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: T.exp(T.outer(T.ones_like(x), y)),
+    never=(
+        lambda x, y: T.outer(T.zeros_like(x), y),
+        lambda x, y: T.outer(x, y),
+        lambda x, X: T.ones_like(x)[:, None] * X,
+        lambda X, y: T.ones_like(X)[:, None] * y,
+        lambda x, y: T.ones_like(x)[:, None] * T.cast(y, "float32"),
+    ),
+)
+def ones_times_row(op: Op, E: Value, x: Value, e: Value, y: Value, d: Text) -> Equation:
+    """A column of ones times a row is that row, repeated."""
+    left = op(ops.expand_dims(E, axis=(1,)), y)
+    when = [like(E, x, e), left_neutral(op, e, d), of_dtype(y, d), vector(x), vector(y)]
+    return Equation(left, ops.repeat_rows(y, x.shape[0]), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, X: T.exp(T.ones((X.shape[0], 1)) * x),
+    never=(
+        lambda x, X: T.zeros((X.shape[0], 1)) * x,
+        lambda x, n: T.ones((n, 1)) * x,
+        lambda X: T.ones((X.shape[0], 1)) * X,
+        lambda x, X: T.ones((X.shape[0], 1)) * T.cast(x, "float32"),
+    ),
+)
+def column_of_ones_times_row(op: Op, e: Value, X: Value, k: Int, y: Value, d: Text) -> Equation:
+    """The same where the column is made of one number."""
+    n = X.shape[k]
+    left = op(ops.full(e, n, shape=(None, 1)), y)
+    return Equation(left, ops.repeat_rows(y, n), when=[left_neutral(op, e, d), of_dtype(y, d), vector(y)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(
+        lambda x, X: T.repeat(x[None], X.shape[0], axis=0).sum(axis=0) * 2.0,
+        lambda x, n: scanopt.map(lambda i, x: x, T.arange(n), [x])[0].sum(axis=0) * 2.0,
+    ),
+    never=(
+        lambda x, X: T.repeat(x[None], X.shape[0], axis=0).sum(axis=1),
+        lambda x, X: T.repeat(T.cast(x, "float32")[None], X.shape[0], axis=0).sum(axis=0),
+    ),
+)
+def sum_of_repeated(x: Value, n: Value, c: Clock) -> Equation:
+    """The sum of n equal rows is n times that row, and zero if there are none, whatever the row is."""
+    zero = const_at(c, "float64:0x0.0p+0")
+    total = ops.where(ops.greater(n, const_at(c, "int64:0")), x * ops.cast(n, dtype="float64"), zero)
+    left = ops.sum(ops.repeat_rows(x, n), axis=(0,), keepdims=False)
+    return Equation(left, total, when=[float64(x), lies_on(x, c)])

@@ -334,3 +334,20 @@ def padded_in_front(A: Value, X: Value) -> Equation:
 def padded_behind(A: Value, X: Value) -> Equation:
     """(X ++ A)[:-1] = X for an A with one row if X has any."""
     return Equation(_JOIN(X, A)[:-1], X, when=[row_if_any(A, X), same_type(A, X)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X: T.concatenate([T.zeros_like(X[:1]), X, T.zeros_like(X[-1:])])[1:-1] * 2.0,
+    never=(
+        lambda X: T.concatenate([T.zeros_like(X[:2]), X, T.zeros_like(X[:1])])[1:-1] * 2.0,
+        lambda X: T.concatenate([T.zeros_like(X[:1]), X, T.zeros_like(X[:2])])[1:-1] * 2.0,
+        lambda p: T.concatenate([T.zeros_like(p[:1], dtype="float64"), p, p[:1]])[1:-1] * 2.0,
+        lambda p: T.concatenate([p[:1], p, T.zeros_like(p[:1], dtype="float64")])[1:-1] * 2.0,
+    ),
+)
+def padded_on_both_sides(A: Value, X: Value, B: Value) -> Equation:
+    """(A ++ X ++ B)[1:-1] = X for an A and a B with one row if X has any."""
+    when = [row_if_any(A, X), row_if_any(B, X), same_type(A, X), same_type(B, X)]
+    return Equation(_JOIN(A, X, B)[1:-1], X, when=when)

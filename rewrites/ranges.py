@@ -5,7 +5,7 @@ import scanopt.loops.require  # an operator of its own, beside those of the tabl
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, as_row, const_int, counted, ops
-from scanopt.facts.values import int64, scalar, within_int64
+from scanopt.facts.values import exponent, int64, scalar, within_int64
 
 _ONE = T.constant(1, dtype="int64")
 _NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
@@ -57,6 +57,56 @@ def count_from_the_length(n: Value) -> Equation:
     """n - (0, 1, ... n-1) - 1 is 0, 1, ... n-1 in reverse order."""
     count = counted(const_int(0), n)
     return Equation((n - count) - const_int(1), count[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[i - 1]), T.arange(x.shape[0], 0, -1), [x])[0],
+    never=(
+        lambda n: T.arange(n, -1, -1),
+        lambda n: T.arange(n, 0, -2),
+        lambda n: T.arange(n - 1, 0, -1),
+        lambda a: T.arange(a, 0, -1, dtype="int64"),
+    ),
+)
+def count_down_to_one(n: Value) -> Equation:
+    """n, n-1, ... 1 is what is left of n when 0, 1, ... n-1 are taken from it."""
+    down = ops.arange(n, const_int(0), const_int(-1), dtype="int64")
+    return Equation(down, n - counted(const_int(0), n), when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i]), T.arange(x.shape[0], 0, -1), [x])[0],
+    never=(
+        lambda n: n - T.arange(n, -1, -1),
+        lambda n: n - T.arange(n, 0, -2),
+        lambda n, k: n - T.arange(k, 0, -1),
+        lambda a: a - T.arange(a, 0, -1, dtype="int64"),
+    ),
+)
+def count_up_by_counting_down(n: Value) -> Equation:
+    """n - (n, n-1, ... 1) is 0, 1, ... n-1."""
+    down = ops.arange(n, const_int(0), const_int(-1), dtype="int64")
+    return Equation(n - down, counted(const_int(0), n), when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda n, x: T.arange(1.0, n + 1.0) * 2.0,
+    never=(
+        lambda n: T.arange(2.0, n + 1.0),
+        lambda n: T.arange(1.0, n + 2.0),
+        lambda n: T.arange(1.0, n + 1.0, 2),
+        lambda a: T.arange(1.0, a + 1.0),
+    ),
+)
+def count_of_floats(n: Value, e: Value, f: Value) -> Equation:
+    """1.0, 2.0, ... n are 0, 1, ... n-1, and one more each, as floats."""
+    floats = ops.arange(e, n + f, const_int(1), dtype="float64")
+    count = ops.cast(counted(const_int(0), n) + const_int(1), dtype="float64")
+    return Equation(floats, count, when=[int64(n), exponent(e, "1"), exponent(f, "1")])
 
 
 @law(

@@ -3,7 +3,7 @@
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Value, ops, vmap
+from scanopt.calculus.terms import Args, Op, Value, as_row, ops, vmap
 from scanopt.facts.parts import cut_in_two, takes_a_row
 from scanopt.facts.values import floating, matrix, vector
 
@@ -46,6 +46,18 @@ def product_with_one_column(X: Value, y: Value) -> Equation:
     """X @ y[:, None] = (X @ y)[:, None]."""
     product = ops.dot(X, ops.expand_dims(y, axis=(1,)))
     return Equation(product, ops.expand_dims(ops.dot(X, y), axis=(1,)), when=[matrix(X)])
+
+
+@law(
+    licence="reassoc",
+    enabling=True,
+    stepwise=True,
+    example=lambda x, X: T.flatten(T.dot(x[None], X)) * 2.0,
+    never=(lambda x, y: T.dot(x[None], y) * 2.0, lambda x, X: T.dot(x[None], T.stack([X, X])) * 2.0),
+)
+def product_with_one_row(x: Value, W: Value) -> Equation:
+    """x[None] @ W = (x @ W)[None]."""
+    return Equation(ops.dot(as_row(x), W), as_row(ops.dot(x, W)), when=[vector(x), matrix(W)])
 
 
 @law(

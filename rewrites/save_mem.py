@@ -10,6 +10,7 @@ from scanopt.calculus.terms import (
     Int,
     Text,
     Value,
+    as_row,
     at,
     const_at,
     cut,
@@ -35,6 +36,14 @@ def _decay(x: Any, n: Any) -> Any:
 
 def _powers_until(a: Any, n: Any) -> Any:
     return scanopt.scan(lambda s, b: (s * b, scanopt.until(s > 9)), None, [T.ones_like(a)], [a], n_steps=n)[0]
+
+
+def _sums(X: Any, x: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s + v), X, [x])[0]
+
+
+def _sums_until(x: Any, a: Any) -> Any:
+    return scanopt.scan(lambda v, s: (T.tanh(s + v), scanopt.until(s > 9)), x, [a])[0]
 
 
 @law(
@@ -95,6 +104,22 @@ def last_value(c: Clock, init: Value, v: Value) -> Equation:
     both = ops("concatenate", axis=0)
     trace, last = both(init, stack(c, v)), both(init, tail(c, v, 1))
     return Equation(trace[-1], last[-1])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, X: T.concatenate([T.expand_dims(x, 0), _sums(X, x)])[X.shape[0]],
+    never=(
+        lambda x, X: T.concatenate([T.expand_dims(x, 0), _sums(X, x)])[X.shape[1]],
+        lambda x, X: T.concatenate([X[:2], _sums(X, x)])[X.shape[0]],
+        lambda a, x: T.concatenate([T.expand_dims(a, 0), _sums_until(x, a)])[x.shape[0]],
+    ),
+)
+def row_behind_all_steps(c: Clock, x: Value, v: Value) -> Equation:
+    """One row and a trace of n steps end with row n."""
+    rows = ops.concatenate(as_row(x), stack(c, v), axis=0)
+    return Equation(rows[steps(c)], rows[-1], when=[runs_all(c)])
 
 
 @law(

@@ -4,10 +4,11 @@ from typing import Any
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Value, ops
+from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.facts.loops import is_false, is_true
 from scanopt.facts.parts import adds_to_all, brings_to_shape, extreme_of_one, sets, sets_all, sum_of_one_row
 from scanopt.facts.shapes import shaped_as
-from scanopt.facts.values import floating, scalar
+from scanopt.facts.values import floating, like, of_dtype, scalar
 
 _INFINITE = T.constant(complex(1.0, float("inf")), dtype="complex64")
 
@@ -26,6 +27,50 @@ def where_of_equal_arrays(m: Value, x: Value) -> Equation:
     """where(m, x, x) = x if that has the shape of x."""
     left = ops.where(m, x, x)
     return Equation(left, x, when=[shaped_as(left, x)])
+
+
+def _yes(x: Any) -> Any:
+    return T.ones_like(x, dtype="bool")
+
+
+def _no(x: Any) -> Any:
+    return T.zeros_like(x, dtype="bool")
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(_yes(x), T.exp(x), x * 2.0),
+    never=(
+        lambda x: T.where(_no(x), T.exp(x), x * 2.0),
+        lambda x, m: T.where(m, T.exp(x), x * 2.0),
+        lambda X, x: T.where(_yes(X), T.exp(x), X),
+        lambda p: T.where(_yes(p), p, T.exp(p)),
+    ),
+)
+def chosen_everywhere(m: Value, z: Value, e: Value, x: Value, y: Value, d: Text) -> Equation:
+    """where(m, x, y) = x if m is true everywhere and the result has the type and shape of x."""
+    left = ops.where(m, x, y)
+    when = [like(m, z, e), is_true(e), shaped_as(left, x), of_dtype(left, d), of_dtype(x, d)]
+    return Equation(left, x, when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(_no(x), x * 2.0, T.exp(x)),
+    never=(
+        lambda x: T.where(_yes(x), x * 2.0, T.exp(x)),
+        lambda x, m: T.where(m, x * 2.0, T.exp(x)),
+        lambda X, x: T.where(_no(X), X, T.exp(x)),
+        lambda p: T.where(_no(p), T.exp(p), p),
+    ),
+)
+def chosen_nowhere(m: Value, z: Value, e: Value, x: Value, y: Value, d: Text) -> Equation:
+    """where(m, x, y) = y if m is false everywhere and the result has the type and shape of y."""
+    left = ops.where(m, x, y)
+    when = [like(m, z, e), is_false(e), shaped_as(left, y), of_dtype(left, d), of_dtype(y, d)]
+    return Equation(left, y, when=when)
 
 
 @law(

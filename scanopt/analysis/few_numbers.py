@@ -112,7 +112,15 @@ class _Telling:
         inits = [a for i in read for a in self._form(i).args]
         starts = [a for i in inits for a in self._form(i).args]
         made = any(_named(self._form(i), *_JOINING) for i in (update, *inits, *starts))
-        return made or {*shape} == {1} or any(f.args[0] in read for _, f in self.g.forms() if _named(f, "getitem"))
+        return made or {*shape} == {1} or any(self._takes_part(f, update, read) for _, f in self.g.forms())
+
+    def _takes_part(self, f: Form, update: int, read: Sequence[int]) -> bool:
+        """Whether a form is a part of a state, or the same part of it at several steps."""
+        if not isinstance(f.operator, Op) or f.operator.name != "getitem":
+            return False
+        kept = self._form(f.args[0])
+        columns = kept.kind in KEPT and kept.args == (update,) and any(isinstance(k, int) for k in _index(f)[1:])
+        return f.args[0] in read or columns
 
     def _form(self, i: int) -> Form:
         (f,) = self.g.classes[i]
@@ -165,10 +173,28 @@ class _Telling:
             return np.array(x)
         if f.kind == "hold":
             return self._each(type, lambda y: replace(f, args=(y,)), self._numbers(f.args[0]))
-        out = np.empty([n or 0 for n in type.shape], int)
+        shape = [n or 0 for n in type.shape]
+        if (number := self._filling(x)) is not None:
+            return np.full(shape, number)
+        if isinstance(f.operator, Op) and (found := self._by_element(f.operator, f.args, type)) is not None:
+            return found
+        out = np.empty(shape, int)
         for at in np.ndindex(out.shape):
             out[at] = self._constant(self.g.consts[f.key][at]) if f.kind == "const" else self._part(x, at)
         return out
+
+    def _filling(self, x: int) -> int | None:
+        """The constant number that an array, or all rows of which it is one, is made of, if it is."""
+        f = self._order[x]
+        f = self._order[f.args[0]] if f.kind == "seq" else f
+        if not _named(f, "full_like"):
+            return None
+        e = self._order[f.args[1]]
+        while e.kind == "hold":
+            e = self._order[e.args[0]]
+        value = self.g.consts[e.key] if e.kind == "const" else None
+        alike = value is not None and not value.ndim and value.dtype == self.g.types[x].dtype
+        return self._constant(value, self._clock(x)) if alike else None
 
     def _constant(self, number: Any, clock: int = ROOT) -> int:
         """A constant number on a loop."""
@@ -242,12 +268,19 @@ class _Telling:
         if not any(a in self.of for a in args) or not all(_few(t.shape) for t in types):
             return None
         if op.spec.batch is elementwise:
-            one = op.infer(*(Operand(t.dtype, ()) for t in types))
-            alike = one == TensorType(type.dtype, ()) and (op.batch_exact(type.dtype) or self._loosen())
-            return self._each(type, partial(_applied, op), *map(self._numbers, args)) if alike else None
+            return self._by_element(op, args, type)
         if type.dtype in FLOATS and {t.dtype for t in types} == {type.dtype}:
             return self._added(op, [self._numbers(a) for a in args], type)
         return None
+
+    def _by_element(self, op: Op, args: Sequence[int], type: TensorType) -> Numbers | None:
+        """The numbers of what is computed element by element, of few numbers."""
+        types = [self.g.types[a] for a in args]
+        if op.spec.batch is not elementwise or not all(_few(t.shape) for t in types):
+            return None
+        one = op.infer(*(Operand(t.dtype, ()) for t in types))
+        alike = one == TensorType(type.dtype, ()) and (op.batch_exact(type.dtype) or self._loosen())
+        return self._each(type, partial(_applied, op), *map(self._numbers, args)) if alike else None
 
     def _loosen(self) -> bool:
         """Whether numbers may be equal up to rounding; if so, all are from now on."""
@@ -258,7 +291,7 @@ class _Telling:
         """Numbers of other arrays, found by what the operator does to their places."""
         data, rest = args[: count_of_data(op, len(args))], args[count_of_data(op, len(args)) :]
         types = [self.g.types[a] for a in data]
-        known = any(a in self.of for a in data) or not any(t.ndim for t in types)
+        known = any(a in self.of for a in data) or not any(t.ndim for t in types) or op.name == "setitem"
         if not known or not all(_few(t.shape) and t.dtype == type.dtype for t in types):
             return None
         values = [v for a in rest if (v := self._value(a)) is not None]
@@ -317,6 +350,12 @@ class _Telling:
 
 _COUNTING = {"add", "arange", "cast", "multiply", "negative", "stack", "subtract"}
 """Operators of which indices are made."""
+
+
+def _index(part: Form) -> tuple[Any, ...]:
+    assert isinstance(part.operator, Op)
+    index: tuple[Any, ...] = part.operator.options["index"]
+    return index
 
 
 def _applied(op: Op, *args: int) -> Form:

@@ -16,6 +16,7 @@ from scanopt.analysis.contractions import adding_up, summing_operators
 from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
+from scanopt.analysis.filled_arrays import written_in_order
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.invariant_loops import invariant_loops
 from scanopt.analysis.late_reads import reading_late
@@ -79,6 +80,7 @@ class GivenFacts:
         yield from products_beside(g)
         yield from reading_late(g)
         yield from loops_in_parts(g)
+        yield from written_in_order(g, self._lengths)
         yield from kinds_of_loops(g)
         yield from self._made.rows
         yield from (("same_length", pair) for pair in g.same_lengths)
@@ -152,6 +154,8 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield from (("batched_as", (op, d)) for d in able)
     if op.spec.traits.inverse is not None:
         yield "undoes", (Op.make(op.spec.traits.inverse), op)
+    if op.name == "require" and op.options["relation"] in ("eq", "ge"):
+        yield "holds_of_equals", (op,)
 
 
 def _safe(ops: Iterable[Op], choices: bool) -> Iterator[Given]:
@@ -206,7 +210,8 @@ def _trait_facts(op: Op, dtypes: Iterable[str]) -> Iterator[Given]:
         for fact, (trait, arity) in _TRAITS.items():
             if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
                 yield fact, (op, d)
-        if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
+        alike = op.spec.traits.associative and all(op.spec.traits.holds(t, d) for t in ("idempotent", "commutative"))
+        if alike and _keeps(op, d, 2):
             yield "absorbs", (op, d)
 
 

@@ -70,8 +70,9 @@ class Traits:
     (integers only).
 
     commutative, idempotent and involution hold bit for bit (the sign and payload of a NaN aside)
-    where both sides have one dtype, but for the kinds of dtype named in `but`; associative holds
-    bit for bit for booleans and integers, up to rounding for the others.  Ask `holds`.
+    where both sides have one dtype, but for the kinds of dtype named in `but` (idempotent holds
+    all the same for those in `equal_to_itself`); associative holds bit for bit for booleans and
+    integers, up to rounding for the others.  Ask `holds`.
     """
 
     commutative: bool = False
@@ -87,6 +88,7 @@ class Traits:
     fast_self_inverse: dict[str, complex] = field(default_factory=dict[str, complex])
     inverse: str | None = None  # op(x, y) undone by inverse(., y), integers only: exact mod 2^k
     but: str = ""  # kinds of dtype for which commutative, idempotent, involution do not hold
+    equal_to_itself: str = ""  # kinds of dtype for which idempotent holds all the same
 
     def holds(self, trait: str, dtype: str) -> bool:
         """Whether `trait` (commutative, idempotent, involution) holds bit for bit for a dtype.
@@ -94,7 +96,8 @@ class Traits:
         >>> Traits(commutative=True, but="c").holds("commutative", "complex64")
         False
         """
-        return bool(getattr(self, trait)) and np.dtype(dtype).kind not in self.but
+        but = set(self.but) - set(self.equal_to_itself if trait == "idempotent" else "")
+        return bool(getattr(self, trait)) and np.dtype(dtype).kind not in but
 
 
 @dataclass(frozen=True)

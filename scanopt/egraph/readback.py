@@ -140,7 +140,7 @@ class ReadBack:
         self.loops = {int(name): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
         self._written_first(g, program, states)
         g.roots = tuple(where[r] for r in program.roots)
-        g.checks = tuple(where[r] for r in program.checks)
+        g.checks = tuple(where[r] for r in program.checks if not _is_there(g, where[r]))
         self._bound(g, program, clocks)
         return g
 
@@ -253,6 +253,19 @@ class ReadBack:
             updates.setdefault(states[s], []).append(values[v])
         for value, s in list(states.items()):
             g.states[s] = StateInfo(labels.get(value, ""), tuple(updates.get(s, ())))
+
+
+def _is_there(g: TermGraph, c: int) -> bool:
+    """Whether a class is an input, a constant or a length of one: there is nothing in it that a run might refuse."""
+    return any(
+        f.kind in ("input", "const")
+        or (
+            f.operator is not None
+            and f.operator.name == "shape_i"
+            and any(h.kind in ("input", "const") for h in g.classes[f.args[0]])
+        )
+        for f in g.classes[c]
+    )
 
 
 class _Numbering(dict[Any, int]):

@@ -131,7 +131,7 @@ unary("floor", partial=0, idempotent=True)
 unary("ceil", partial=0, idempotent=True)
 unary("trunc", partial=0, idempotent=True)
 # extrema: of 0.0 and -0.0 NumPy returns one by its place, so floats do not commute bit for bit
-_extremum: dict[str, Any] = {"idempotent": True, "but": "fc", **ASSOCIATIVE}
+_extremum: dict[str, Any] = {"idempotent": True, "but": "fc", "equal_to_itself": "f", **ASSOCIATIVE}
 binary("maximum", "largest", identity=_LOW, left_identity=_LOW, partial=_chosen("gt"), **_extremum)
 binary("minimum", "smallest", identity=_HIGH, left_identity=_HIGH, partial=_chosen("lt"), **_extremum)
 binary("fmax", partial=_chosen("gt", numbers_only=True), **_extremum)

@@ -12,7 +12,7 @@ from typing import Any
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
 from scanopt.lab.fact_mutation import CAUSAL
 from scanopt.lab.proving.arrays import SymbolicArray, equal, filled
-from scanopt.lab.proving.entries import cast, lifted, same
+from scanopt.lab.proving.entries import lifted, same
 from scanopt.lab.proving.forms import is_variable
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
@@ -208,12 +208,14 @@ def scalar_of(m: Model, x: Term) -> tuple[Any, str]:
 
 @fact
 def is_true(m: Model, v: Term) -> None:
-    m.assume(same(scalar_of(m, v)[0], True, "bool"))
+    entry, dtype = scalar_of(m, v)
+    m.assume(dtype == "bool" and same(entry, True, "bool"))
 
 
 @fact
 def is_false(m: Model, v: Term) -> None:
-    m.assume(same(scalar_of(m, v)[0], False, "bool"))
+    entry, dtype = scalar_of(m, v)
+    m.assume(dtype == "bool" and same(entry, False, "bool"))
 
 
 @fact
@@ -224,7 +226,7 @@ def like(m: Model, x: Term, y: Term, e: Term) -> None:
 
     def full(at: At) -> SymbolicArray:
         shaped = m.value(y, at)
-        return filled(shaped.dtype, shaped.shape, [cast(entry, dtype, shaped.dtype)] * shaped.data.size)
+        return filled(dtype, shaped.shape, [entry] * shaped.data.size)
 
     say(m, x, full)
 

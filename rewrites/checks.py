@@ -1,0 +1,81 @@
+"""Checks that always hold, and values that are errors where a loop takes no step, once nothing else is in the way."""
+
+from typing import Any
+
+import scanopt
+import scanopt.loops.require  # an operator of its own, beside those of the table
+import scanopt.tensor as T
+from scanopt.calculus.condition import fact
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Int, Op, Text, Value, ops
+from scanopt.facts.values import floating, nothing, of_dtype, positive, vector
+
+
+@fact
+def holds_of_equals(op: Op) -> None:
+    """op(n, n) is n: a check that holds of any number and itself (given)."""
+
+
+def _steps(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s + v), x, x[0], n_steps=n)[0]
+
+
+def _sums(x: Any, start: Any) -> Any:
+    return scanopt.scan(lambda v, s: s + v, x, start)[0]
+
+
+def _halves(x: Any, start: Any) -> Any:
+    """Running sums of the first half, and of the second."""
+    n = x.shape[0] // 2
+    first = _sums(x[:n], start)
+    return T.concatenate([first, _sums(x[n:], first[-1])])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: _steps(x, x.shape[0]),
+    never=(lambda x, n: _steps(x, n), lambda p: (p - p) * 2),
+)
+def number_checked_against_itself(op: Op, n: Value) -> Equation:
+    """A number is as large as itself: nothing is left to check."""
+    return Equation(op(n, n), n, when=[holds_of_equals(op)])
+
+
+@law(licence="exact", enabling=True, example=lambda x, a: _halves(x, a), never=lambda x: x[-1:] * 2.0)
+def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
+    """The last k rows of what is given if n is not 0 are given so."""
+    return Equation(ops.given(x, n)[-k:], ops.given(x[-k:], n))
+
+
+@law(
+    licence="reassoc",
+    example=lambda x: _halves(x, T.zeros(())),
+    never=(
+        lambda x: _halves(x, T.ones(())),
+        lambda X: _halves(X, T.zeros(3)),
+        lambda x: _halves(T.cast(x, "float32"), T.zeros(())),
+        lambda x: _halves(T.cast(x, "float16"), T.zeros((), "float16")),
+    ),
+)
+def sums_from_given_nothing(Z: Value, n: Value, x: Value, d: Text) -> Equation:
+    """Running sums from a zero that is given if n is not 0 are a cumulative sum of numbers that are (-0.0 aside)."""
+    left = ops.accumulate(ops.given(Z, n), x, ufunc="add")
+    when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
+    return Equation(left, ops.cumsum(ops.given(x, n), axis=0), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: x[: x.shape[0] // 2].shape[0] * 2,
+    never=(
+        lambda x: x[: x.shape[0] // -2].shape[0] * 2,
+        lambda x, y: x[: y.shape[0] // 2].shape[0] * 2,
+        lambda x: x[: x.shape[0] * 2].shape[0] * 2,
+    ),
+)
+def length_of_part(X: Value, k: Value) -> Equation:
+    """The first half of an array is half as long, and so is any other part of its length."""
+    n = ops.floor_divide(X.shape[0], k)
+    return Equation(X[:n].shape[0], n, when=[positive(k)])
