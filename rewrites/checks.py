@@ -7,7 +7,7 @@ import scanopt.loops.require  # an operator of its own, beside those of the tabl
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Int, Op, Text, Value, ops
+from scanopt.calculus.terms import Clock, Int, Op, Text, Value, ops, steps
 from scanopt.facts.values import floating, nothing, of_dtype, positive, vector
 
 
@@ -58,8 +58,11 @@ def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
         lambda x: _halves(T.cast(x, "float16"), T.zeros((), "float16")),
     ),
 )
-def sums_from_given_nothing(Z: Value, n: Value, x: Value, d: Text) -> Equation:
-    """Running sums from a zero that is given if n is not 0 are a cumulative sum of numbers that are (-0.0 aside)."""
+def sums_from_given_nothing(Z: Value, c: Clock, x: Value, d: Text) -> Equation:
+    """Running sums from a zero that is there if a loop takes a step are a cumulative sum of numbers that are (-0.0
+    aside).
+    """
+    n = steps(c)
     left = ops.accumulate(ops.given(Z, n), x, ufunc="add")
     when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
     return Equation(left, ops.cumsum(ops.given(x, n), axis=0), when=when)

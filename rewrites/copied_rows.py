@@ -142,7 +142,8 @@ def column_of_ones_times_row(op: Op, e: Value, X: Value, k: Int, y: Value, d: Te
 )
 def sum_of_repeated(x: Value, n: Value, c: Clock) -> Equation:
     """The sum of n equal rows is n times that row, and zero if there are none, whatever the row is."""
-    zero = const_at(c, "float64:0x0.0p+0")
-    total = ops.where(ops.greater(n, const_at(c, "int64:0")), x * ops.cast(n, dtype="float64"), zero)
+    zero = const_at(c, "int64:0")
+    times = x * ops.cast(n, dtype="float64")
+    total = ops.where(ops.greater(n, zero), times, ops.cast(zero, dtype="float64"))
     left = ops.sum(ops.repeat_rows(x, n), axis=(0,), keepdims=False)
     return Equation(left, total, when=[float64(x), lies_on(x, c)])

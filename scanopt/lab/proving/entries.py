@@ -95,6 +95,8 @@ def cast(x: Any, old: str, new: str) -> Any:
     if old in BITS and new in BITS:
         wider = BITS[new] - BITS[old]
         return z3().SignExt(wider, x) if wider > 0 else z3().Extract(BITS[new] - 1, 0, x)
+    if old in BITS and new == "real":
+        return z3().ToReal(z3().BV2Int(x, True))
     return unknown_function("cast", (old,), new)(x)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
 from scanopt.lab.fact_mutation import CAUSAL
 from scanopt.lab.proving.arrays import SymbolicArray, equal, filled
-from scanopt.lab.proving.entries import lifted, same
+from scanopt.lab.proving.entries import cast, lifted, same
 from scanopt.lab.proving.forms import is_variable
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
@@ -226,7 +226,8 @@ def like(m: Model, x: Term, y: Term, e: Term) -> None:
 
     def full(at: At) -> SymbolicArray:
         shaped = m.value(y, at)
-        return filled(dtype, shaped.shape, [entry] * shaped.data.size)
+        own = dtype if e.head in m.types else shaped.dtype  # a zero that nothing else is said of has any dtype
+        return filled(own, shaped.shape, [cast(entry, dtype, own)] * shaped.data.size)
 
     say(m, x, full)
 

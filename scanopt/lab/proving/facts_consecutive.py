@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from scanopt.calculus.terms import Clock, Term, Value
+from scanopt.lab.proving.arrays import SymbolicArray
+from scanopt.lab.proving.arrays import joined as joined_rows
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.facts import fact, say
+from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
 
 __all__: list[str] = []
@@ -30,6 +33,22 @@ def followed_by(m: Model, c: Clock, v: Value, w: Value) -> None:
 @fact
 def preceded_by(m: Model, c: Clock, v: Value, w: Value) -> None:
     followed_by(m, c, v, w)
+
+
+@fact
+def written_in_order(m: Model, v: Term, w: Value) -> None:
+    """After step t the rows up to t are what was written there, and the others are what they were before the loop."""
+    c = Clock("c")
+
+    def rows(at: At) -> SymbolicArray:
+        outside, like = m.loops.outside(c, at), m.value(w, {**at, c: None})
+        step = at[c]
+        done = -1 if step is None else step
+        steps = range(m.loops.executed(c, outside))
+        found = [m.value(w, {**at, c: t}) if t <= done else m.junk(like.dtype, like.shape) for t in steps]
+        return joined_rows(like.dtype, found, like.shape)
+
+    say(m, v, rows)
 
 
 @fact

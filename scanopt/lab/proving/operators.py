@@ -17,7 +17,7 @@ from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
 from scanopt.lab.proving.arrays import SymbolicArray, arranged, array, broadcast, filled, joined, known
 from scanopt.lab.proving.choices import NoProgramError
-from scanopt.lab.proving.entries import compute, lifted, unknown_function, z3
+from scanopt.lab.proving.entries import BITS, compute, lifted, unknown_function, z3
 
 if TYPE_CHECKING:
     from scanopt.lab.proving.model import Model
@@ -55,6 +55,8 @@ def applied(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     if op.name in _ITSELF:
         return xs[0]
+    if op.name == "cast" and dtype == "real" and xs[0].dtype in BITS:
+        return xs[0].cast(dtype)
     numbers = [known(x) for x in xs]
     if all(x is not None for x in numbers) and op.name not in _ARRANGING:
         return _run(m, op, dtype, shape, numbers)
@@ -83,22 +85,20 @@ def result_type(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> tuple[str, tup
     return dtype, shape
 
 
-@meaning("shaped_like")
-def _shaped_like(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    (x, y), axes = xs, op.options["axes"]
-    if x.shape[len(x.shape) - axes :] != y.shape[len(y.shape) - axes :]:
-        m.raises(True)
-    return x
-
-
-@meaning("given")
-def _given(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    steps = known(xs[1])
-    if steps is None:
-        raise NotImplementedError("given, of a number of steps that is not known")
-    if steps <= 0:
-        m.raises(True)
-    return xs[0]
+@meaning("repeat_rows")
+def _repeat_rows(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """A number of rows that is not known is one of some small ones."""
+    x, n = xs
+    if n.dtype not in ("int8", "int64") or n.shape:
+        raise NoProgramError("a number of rows that is none")
+    if known(n) is None:
+        count = m.choose("number of rows", range(4))
+        m.assume(lifted(n.entries[0], n.dtype) == count)
+        n = array(np.array(count, n.dtype))
+    if n.entries[0] < 0:
+        raise NoProgramError("programs and laws repeat rows as often as something is long, or a loop runs")
+    dtype, shape = result_type(m, op, (x, n))
+    return _moved(m, op, dtype, shape, (x, n), [known(x), known(n)])
 
 
 def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> SymbolicArray:

@@ -12,6 +12,7 @@ import scanopt.lab.proving.facts_numbers
 import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts
 import scanopt.lab.proving.facts_sums
+import scanopt.lab.proving.guards
 import scanopt.lab.proving.linear_algebra  # noqa: F401  # these register meanings
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Clock, State, Term
