@@ -26,7 +26,59 @@ def _tanh(start: Any, x: Any) -> Any:
     return _filter(lambda v, s: T.tanh(s + v), x, start)
 
 
+def _filled(x: Any) -> Any:
+    """What is written row by row into an array that the loop carries."""
+    write = lambda i, v, s, rows: (T.tanh(s + v), T.set_subtensor(rows[i], T.tanh(s + v)))  # noqa: E731
+    return scanopt.scan(write, [T.arange(x.shape[0]), x], [np.float64(0), T.zeros_like(x)])[0][1][-1]
+
+
+def _companion(x: Any) -> Any:
+    """A filter of second order, by products with a constant matrix."""
+    matrix, first = T.constant(np.array([[0.5, 0.2], [1.0, 0.0]])), T.constant(np.array([1.0, 0.0]))
+    return _filter(lambda v, s: T.dot(matrix, s) + v * first, x, np.zeros(2))[:, 0]
+
+
+def _one_by_one(x: Any) -> Any:
+    """The same, with what stands for the zeros of the matrix."""
+    step = lambda v, s, r: [0.5 * s + 0.2 * r + v, s + 0.0 * r + v * 0.0]  # noqa: E731
+    return _filter(step, x, [np.float64(0)] * 2)
+
+
 WRITINGS: dict[str, Sequence[Formula]] = {
+    "rows written one by one": (lambda x, y: _tanh(np.float64(0), x), lambda x, y: _filled(x)),
+    "a companion matrix": (lambda x, y: _one_by_one(x), lambda x, y: _companion(x)),
+    "always true": (
+        lambda x, y: T.exp(x),
+        lambda x, y: T.where(T.ones_like(x, dtype="bool"), T.exp(x), 2 * x),
+        lambda x, y: T.where(T.zeros_like(x, dtype="bool"), 2 * x, T.exp(x)),
+        lambda x, y: T.maximum(T.exp(x), T.exp(x)),
+        lambda x, y: T.concatenate([T.zeros_like(x[:1]), T.exp(x), T.zeros_like(x[:1])])[1:-1],
+    ),
+    "rows and columns": (
+        lambda x, y: T.dot(x, T.outer(y, y)),
+        lambda x, y: T.flatten(T.dot(T.reshape(x, (1, -1)), T.outer(y, y))),
+    ),
+    "counts in floats": (
+        lambda x, y: x * T.cast(T.arange(1, x.shape[0] + 1), "float64"),
+        lambda x, y: x * T.arange(1.0, x.shape[0] + 1.0),
+    ),
+    "counted down": (
+        lambda x, y: T.exp(x),
+        lambda x, y: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i]), T.arange(x.shape[0], 0, -1), [x])[0],
+    ),
+    "a number of steps": (
+        lambda x, y: T.cumsum(x),
+        lambda x, y: scanopt.scan(lambda v, s: s + v, x, np.float64(0), n_steps=x.shape[0])[0],
+    ),
+    "sums of equal rows": (
+        lambda x, y: T.repeat(y[None], x.shape[0], axis=0).sum(axis=0),
+        lambda x, y: (T.ones((x.shape[0], 1)) * y).sum(axis=0),
+        lambda x, y: scanopt.map(lambda v, y: y, x, [y])[0].sum(axis=0),
+    ),
+    "the last state, from the front": (
+        lambda x, y: _tanh(x, T.outer(y, y))[-1],
+        lambda x, y: T.concatenate([x[None], _tanh(x, T.outer(y, y))])[y.shape[0]],
+    ),
     "numbers": (lambda x, y: y * x * 0.6, lambda x, y: y * (x * 0.2) * 3, lambda x, y: 2 * (x * 0.3 * y)),
     "quarters": (lambda x, y: x * 0.25, lambda x, y: x / 4, lambda x, y: x / 2 / 2),
     "sums": (lambda x, y: 3 * x.sum(), lambda x, y: (3 * x).sum(), lambda x, y: (x * 0.2 * 15).sum()),
