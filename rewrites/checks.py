@@ -53,15 +53,13 @@ def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
     example=lambda x: _halves(x, T.zeros(())),
     never=(
         lambda x: _halves(x, T.ones(())),
-        lambda X: _halves(X, T.zeros(3)),
+        lambda x: _halves(T.stack([x, x], axis=1), T.zeros(2)),
         lambda x: _halves(T.cast(x, "float32"), T.zeros(())),
         lambda x: _halves(T.cast(x, "float16"), T.zeros((), "float16")),
     ),
 )
 def sums_from_given_nothing(Z: Value, c: Clock, x: Value, d: Text) -> Equation:
-    """Running sums from a zero that is there if a loop takes a step are a cumulative sum of numbers that are (-0.0
-    aside).
-    """
+    """Running sums from a zero that a loop of some steps gives are a cumulative sum (-0.0 aside)."""
     n = steps(c)
     left = ops.accumulate(ops.given(Z, n), x, ufunc="add")
     when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]

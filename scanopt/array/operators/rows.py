@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
@@ -17,6 +19,8 @@ def _bind(xp: Any) -> Any:
 
 
 def _infer(x: Operand, n: Operand) -> TensorType:
+    if n.ndim or np.dtype(n.dtype).kind not in "iu":
+        raise TypeError(f"repeat_rows counts rows by an integer, found {n.type}")
     return TensorType(x.dtype, (None if n.value is None else int(n.value), *x.shape))
 
 
