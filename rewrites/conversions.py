@@ -39,7 +39,13 @@ def own_length(x: Value) -> Equation:
     return Equation(ops.reshape(x, x.shape[0], shape=(None,)), x, when=[vector(x)])
 
 
-@law(licence="exact", stepwise=True, example=lambda x: T.flatten(T.exp(x)) * 2.0, never=lambda X: T.flatten(X) * 2.0)
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.reshape(T.exp(x), (-1,)) * 2.0,
+    never=lambda X: T.flatten(X) * 2.0,
+)
 def flat_already(x: Value) -> Equation:
     """A vector is flat."""
     return Equation(ops.reshape(x, shape=(-1,)), x, when=[vector(x)])

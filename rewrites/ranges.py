@@ -65,7 +65,6 @@ def count_from_the_length(n: Value) -> Equation:
     never=(
         lambda n: T.arange(n, -1, -1),
         lambda n: T.arange(n, 0, -2),
-        lambda n: T.arange(n - 1, 0, -1),
         lambda a: T.arange(a, 0, -1, dtype="int64"),
     ),
 )

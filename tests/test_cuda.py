@@ -282,7 +282,7 @@ def test_threads_wait_only_for_what_others_wrote(shim: Shim) -> None:
     (lstm_kernel,) = ran("lstm", shim)
     assert barriers(lstm_kernel) == 3  # the sums of the product, the end of a step, and of all
     (rnn_kernel,) = ran("rnn of a batch", shim)
-    assert barriers(rnn_kernel) == 2
+    assert barriers(rnn_kernel) == 1  # the rows of the state before and of this step are never the same
 
 
 @dataclass

@@ -101,9 +101,17 @@ def _extras() -> Iterator[Diagnosis]:
 def _caches() -> Iterator[Diagnosis]:
     for what in CACHED:
         files = cache_files(what)
-        size = bytes_text(float(sum(f.stat().st_size for f in files)))
+        size = bytes_text(float(sum(map(_size, files))))
         yield Diagnosis(f"cache of {what}", "works", f"{len(files)} files, {size}, in {private_folder(what)}")
     yield _costs()
+
+
+def _size(file: Path) -> int:
+    """The bytes of a file; none of one that another process has just removed."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _costs() -> Diagnosis:
