@@ -62,11 +62,7 @@ def count_from_the_length(n: Value) -> Equation:
 @law(
     licence="exact",
     example=lambda x: scanopt.map(lambda i, x: T.exp(x[i - 1]), T.arange(x.shape[0], 0, -1), [x])[0],
-    never=(
-        lambda n: T.arange(n, -1, -1),
-        lambda n: T.arange(n, 0, -2),
-        lambda a: T.arange(a, 0, -1, dtype="int64"),
-    ),
+    never=(lambda n: T.arange(n, -1, -1), lambda n: T.arange(n, 0, -2), lambda a: T.arange(a, 0, -1, dtype="int64")),
 )
 def count_down_to_one(n: Value) -> Equation:
     """n, n-1, ... 1 is what is left of n when 0, 1, ... n-1 are taken from it."""

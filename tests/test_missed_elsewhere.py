@@ -144,10 +144,8 @@ def test_last_of_a_sum_of_products_that_a_user_wrote() -> None:
         v4 = dot(X, W)
         v5 = fold(v3, v4, ufunc='add')
         v6 = X.shape[0]
-        v7 = minimum(v6, 1)
-        v8 = repeat_rows(v5, v7)
-        v9 = v8[-1]
-        return v9
+        v7 = given(v5, v6)
+        return v7
     """
     becomes([X, W, y], trace[-1], text, normal(5, 3), normal(3, 4), normal(4))
 

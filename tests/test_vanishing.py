@@ -73,10 +73,8 @@ def test_last_of_a_running_sum() -> None:
         v3 = exp(x)                     float64[?]
         v4 = fold(v2, v3, ufunc='add')  float64[]
         v5 = x.shape[0]                 int64[]
-        v6 = minimum(v5, 1)             int64[]
-        v7 = repeat_rows(v4, v6)        float64[?]
-        v8 = v7[-1]                     float64[]
-        return v8
+        v6 = given(v4, v5)              float64[]
+        return v6
     """)  # fmt: skip
 
 
@@ -99,14 +97,12 @@ def test_counter_of_integers_read_at_its_end() -> None:
         inputs  n: int64[]
                 k: int64[]
         v2 = require(n >= -9223372036854775807, "n_steps ('n') asks for more  ...")  int64[]
-        v3 = absolute(n)          int64[]
-        v4 = k * v3               int64[]
-        v5 = k + v4               int64[]
-        v6 = minimum(v3, 1)       int64[]
-        v7 = repeat_rows(v5, v6)  int64[?]
-        v8 = v7[-1]               int64[]
+        v3 = absolute(n)    int64[]
+        v4 = k * v3         int64[]
+        v5 = k + v4         int64[]
+        v6 = given(v5, v3)  int64[]
         check   v2
-        return v8
+        return v6
     """)  # fmt: skip
 
 
@@ -120,11 +116,9 @@ def test_power_of_the_documents() -> None:
         v4 = expand_dims(v3, axis=0)  float64[1, ?]
         v5 = absolute(n)              int64[]
         v6 = geometric(v4, x, v5)     float64[?]
-        v7 = minimum(v5, 1)           int64[]
-        v8 = repeat_rows(v6, v7)      float64[?, ?]
-        v9 = v8[-1]                   float64[?]
+        v7 = given(v6, v5)            float64[?]
         check   v2
-        return v9
+        return v7
     """)  # fmt: skip
 
 
