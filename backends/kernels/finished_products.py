@@ -110,10 +110,8 @@ class _Finder:
         if own is None or not _is_packed(x) or not self.known(own.columns) or not _is_of_numbers(own.body):
             return None
         c = x.arrays[2]
-        parts = {p.name: p.index for p in self._points() if p.array == c} | {c: ZERO}
-        read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
-        starts = tuple(dict.fromkeys(parts[a.array] for a in read))
-        if len(starts) not in GROUPS or not all(a.index == own.read for a in read) or not all(map(self.known, starts)):
+        parts, read, starts = self._groups(c, own)
+        if len(starts) not in GROUPS or not all(map(self.known, starts)):
             return None
         if not self._is_only_read_here(x, read, {*parts}) or not self._leaves_factor(x, own):
             return None
@@ -125,6 +123,16 @@ class _Finder:
         elements = tuple(with_loads(s, element) for s in own.body)
         names = own.row, own.column, own.columns
         return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, own.place, elements)
+
+    def _groups(self, array: str, own: _Elements) -> tuple[dict[str, Expr], list[Load], tuple[Expr, ...]]:
+        """The pointers to parts of an array, how a loop reads these, and where the groups of columns start.
+
+        No groups where it reads elements of other places.
+        """
+        parts = {p.name: p.index for p in self._points() if p.array == array} | {array: ZERO}
+        read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
+        own_alone = all(a.index == own.read for a in read)
+        return parts, read, tuple(dict.fromkeys(parts[a.array] for a in read)) if own_alone else ()
 
     def _go_on(self, body: list[Stmt], at: int) -> None:
         """Let a product that is finished at `at` be finished by the next loop, too, where that can be."""
@@ -141,10 +149,8 @@ class _Finder:
         if own is None or not simple or len(stores) != 1 or stores[0].index != Var(f.var) or own.place:
             return None
         (store,), x = stores, f.product
-        parts = {p.name: p.index for p in self._points() if p.array == store.array} | {store.array: ZERO}
-        read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
-        starts = tuple(dict.fromkeys(parts[a.array] for a in read))
-        if len(starts) not in GROUPS[1:] or not all(a.index == own.read for a in read):
+        parts, read, starts = self._groups(store.array, own)
+        if len(starts) not in GROUPS[1:]:
             return None
         if not (self.known(own.columns) and all(map(self.known, starts)) and _is_of_numbers(own.body)):
             return None
