@@ -12,7 +12,7 @@ CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
 
 SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_call.py
 
-.PHONY: run examples test check slow lint types pytest gpu-test gpu-bench bench wheel docs clean
+.PHONY: run examples test test-all check slow lint types pytest gpu-test gpu-bench bench wheel docs clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -24,7 +24,10 @@ run: $(VENV)/.stamp ## the main job: sunspots, fitted, forecast, optimized and e
 examples: $(VENV)/.stamp ## fifteen everyday programs, each with a picture in build/examples
 	@for name in $(EVERYDAY); do echo "$$name"; $(BIN)/python examples/$$name.py || exit 1; done
 
-test: lint types pytest ## everything that has to hold
+test: lint types pytest ## what has to hold: of tests with many random or similar cases a share of them
+
+test-all: export SCANOPT_TESTS := all
+test-all: test ## the same with all cases, which takes five times as long
 
 check: lint types ## what a commit has to pass: format, types, and some tests
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) $(SMOKE)

@@ -74,6 +74,7 @@ def random_program(kind: str, seed: int) -> Any:
     return _with_gradients(made) if kind == "slopes" else made
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("kind", "first"), [("random", 500), ("random", 520), ("wide", 500), ("wide", 530), ("slopes", 500)]
 )
@@ -180,6 +181,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
 """Programs that do not cost the same the second time, and why (docs/again.md)."""
 
 
+@pytest.mark.share(3)
 @pytest.mark.usefixtures("priced_as_array_steps")  # which programs differ is known for these prices
 @pytest.mark.parametrize(
     ("group", "first", "count", "step"),

@@ -82,6 +82,7 @@ def rows(case: Case) -> Iterator[tuple[Any, ...]]:
     yield tuple(np.flip(a) if np.ndim(a) else a for a in case.arrays)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("case", LAST)
 def test_in_a_loop(case: Case) -> None:
     """As a step of a map over two rows of arrays, and over none."""
@@ -96,6 +97,7 @@ def test_in_a_loop(case: Case) -> None:
         assert [(x.dtype, x.ndim, len(x)) for x in none] == [(np.asarray(w).dtype, np.ndim(w) + 1, 0) for w in wants[0]]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("case", SMOOTH)
 def test_gradients(case: Case) -> None:
     """By each array that a case names, against differences; the arrays are of lengths known only in the run."""

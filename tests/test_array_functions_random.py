@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import tries
 
 import scanopt
 import scanopt.tensor as T
@@ -108,8 +109,9 @@ CALLS = {f.__name__: f for f in (an_einsum, a_pad, a_change, a_linspace, a_convo
 NEED_LENGTHS = {"a_cross", "an_einsum"}  # einsum: where one is 1 that broadcasts
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=150)
+@settings(max_examples=tries(150))
 @given(seed=st.integers(0, 2**32 - 1))
 def test_values(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

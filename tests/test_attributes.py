@@ -51,6 +51,7 @@ INDICES: dict[str, Any] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", INDICES)
 def test_updates_of_parts(name: str) -> None:
     index = INDICES[name]
@@ -114,6 +115,7 @@ def test_dtypes_stay() -> None:
     check(lambda x: x.at[1].subtract(2), unsigned, like=lambda x: np.array([5, 4, 7], "uint8"))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("method", ["set", "add", "multiply", "divide", "power", "min", "max"])
 def test_gradients_of_updates(method: str) -> None:
     x, values = np.abs(X) + 0.5, np.abs(numbers(4, 3, seed=1)) + 0.7

@@ -13,6 +13,7 @@ from scanopt.scale.axes import kinds_of
 from scanopt.scale.kinds import LAST, WHOLE, LaneKind, Mixed, Partial
 
 
+@pytest.mark.share(4)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("first", [*range(0, 200, 40), 520, 1560])
 def test_parts_put_together_are_the_whole(first: int) -> None:

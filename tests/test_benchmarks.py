@@ -39,6 +39,7 @@ def quick(name: str, *more: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_compile_times_are_printed_with_goals_and_the_peer() -> None:
     found = quick("bench_compile.py")
     for text in ("First compile", "From the second compile on", "encode  saturate  extract  lower  compile", "Growth"):
@@ -65,12 +66,14 @@ def test_times_of_kernels_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+@pytest.mark.thorough
 def test_times_of_threads_are_printed_beside_those_of_one() -> None:
     found = quick("bench_threads.py")
     for text in ("logistic map", "linear recurrence", "Mandelbrot", "option tree", "1 thread / auto"):
         assert text in found
 
 
+@pytest.mark.thorough
 def test_times_of_peers_are_printed() -> None:
     """Results are compared with those of a NumPy loop before anything is measured."""
     found = quick("bench_peers.py", "ar2", "doubling")
@@ -100,12 +103,14 @@ def test_times_of_peers_are_recorded(tmp_path: Path) -> None:
         assert "## Kernels" in text
 
 
+@pytest.mark.thorough
 def test_times_of_explanations_are_printed_with_the_peer() -> None:
     found = quick("bench_explain.py")
     for text in ("A**k", "RNN", "notes / none", "explain / optimize"):
         assert text in found
 
 
+@pytest.mark.thorough
 def test_memory_of_many_compiles_is_printed_with_the_peer() -> None:
     found = quick("bench_memory.py")
     for text in ("12 different loops", "its engine", "engines started: 1", "renewed / never"):
@@ -116,6 +121,7 @@ def test_memory_of_many_compiles_is_printed_with_the_peer() -> None:
     assert float(rows[-1][1]) - float(rows[5][1]) < 2  # MB that this process, its engine aside, has grown by
 
 
+@pytest.mark.thorough
 def test_linear_algebra_is_printed_with_both_loops() -> None:
     found = quick("bench_linalg.py")
     for text in ("systems of 200", "its gradient", "whitened", "Kalman", "plain / scanopt", "careful / scanopt"):
@@ -174,6 +180,7 @@ def test_programs_of_other_libraries_are_measured_where_they_are_installed() -> 
         assert f"{peer}: 100 steps" in found or f"{peer} is not installed" in found
 
 
+@pytest.mark.thorough
 def test_scale_is_measured_and_simulated() -> None:
     found = quick("schedule_of_scale.py")
     for text in ("A chain of 1e12 steps", "1e9 lanes", "A million functions a day", "waits for"):

@@ -291,6 +291,7 @@ def compared(seed: int, device: Any) -> int:
     return sum(graph.launches for graph in device.cuda.streams.graphs)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("steps", "first"), [(3, 0), (11, 0), (3, 15), (11, 15)])
 def test_random_loops(steps: int, first: int, monkeypatch: pytest.MonkeyPatch, device: Any) -> None:
     """`python benchmarks/soundness_graphs.py 0 3000` compares more."""

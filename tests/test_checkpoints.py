@@ -25,6 +25,7 @@ def data(n: int) -> list[Any]:
     return [rng.normal(size=(n, 3)), rng.normal(size=3), rng.normal(size=3)]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("n", [1, 5, 10, 12, 23])
 @pytest.mark.parametrize("every", [1, 4, 10])
 def test_values_and_gradients_of_scan(n: int, every: int) -> None:
@@ -163,6 +164,7 @@ def peak_of(f: Any, args: list[Any]) -> int:
     return peak_bytes(lambda: f(*args))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("backend", ["numpy", "c"])
 def test_peak_memory_of_the_gradient(backend: str) -> None:
     def peak(trace: Any) -> int:
@@ -175,6 +177,7 @@ def test_peak_memory_of_the_gradient(backend: str) -> None:
     assert peak(scanopt.scan(step, X, [h], [w])[0]) > 10 * few
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("wrt", [h, w], ids=str)
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_laws_do_not_undo_what_checkpoints_save(symbolic: bool, wrt: Any) -> None:
@@ -223,6 +226,7 @@ PROGRAMS: dict[str, tuple[Any, list[Any], Any, tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.share(8)
 @pytest.mark.parametrize("budget", [None, 1.0, 1.3, 3.0], ids=lambda b: f"budget {b}")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_peak_keeps_within_the_budget(name: str, budget: float | None) -> None:

@@ -91,6 +91,7 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path.resolve())
 
 
+@pytest.mark.thorough
 def test_not_installed(place: Place) -> None:
     place.runs(place.clone, place.clone)
     assert place.run(place.elsewhere, str(place.clone / "program.py")).startswith("3.0 ")
@@ -102,6 +103,7 @@ def test_installed(place: Place) -> None:
     place.runs(place.clone, place.clone)
 
 
+@pytest.mark.thorough
 def test_editable(place: Place) -> None:
     place.install("-e", ".")
     place.runs(place.elsewhere, place.clone)

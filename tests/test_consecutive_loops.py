@@ -20,6 +20,7 @@ from scanopt.egraph.session import EGraph
 _LOOPS = ("power", "cumulative sum", "smoothing", "network", "lstm", "spring", "kalman", "logistic")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("program", _LOOPS)
 def test_parts_cost_what_the_whole_costs(program: str) -> None:
     plain, way = cost(program, Writer()), [*IN_PARTS][_LOOPS.index(program) % 3]
@@ -93,6 +94,7 @@ def _found(f: Any, *values: Any) -> Any:
         return type(error)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("backend", ["numpy", "auto"])
 @pytest.mark.parametrize("name", _PARTS)
 def test_one_loop_with_the_values_and_the_errors_of_its_parts(name: str, backend: str) -> None:

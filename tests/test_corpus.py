@@ -23,6 +23,7 @@ COMPILED = 20
 """One of so many is optimized, too: that takes twenty times as long as to interpret it."""
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
 def test_programs(chunk: int) -> None:
     names = rulesets()

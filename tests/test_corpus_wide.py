@@ -41,6 +41,7 @@ def some_ways(seed: int) -> tuple[str, ...]:
     return wide(seed) if seed % COMPILED == 0 else ("written",)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
 def test_programs(chunk: int) -> None:
     results = [check(generate(s), (), some_ways(s)) for s in range(chunk * CHUNK, (chunk + 1) * CHUNK)]
@@ -48,6 +49,7 @@ def test_programs(chunk: int) -> None:
     assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("chunk", range(GRADIENTS // CHUNK))
 def test_gradients(chunk: int) -> None:
     results = [check(slopes(s), (), some_ways(s), slopes=True) for s in range(chunk * CHUNK, (chunk + 1) * CHUNK)]
@@ -55,6 +57,7 @@ def test_gradients(chunk: int) -> None:
     assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("chunk", range(LANGUAGE // CHUNK))
 def test_programs_of_all_operators(chunk: int) -> None:
     results = [check(language(s), (), some_ways(s)) for s in range(chunk * CHUNK, (chunk + 1) * CHUNK)]
@@ -62,6 +65,7 @@ def test_programs_of_all_operators(chunk: int) -> None:
     assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("chunk", range(LANGUAGE_GRADIENTS // CHUNK))
 def test_gradients_of_all_operators(chunk: int) -> None:
     seeds = range(chunk * CHUNK, (chunk + 1) * CHUNK)

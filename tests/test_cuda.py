@@ -233,6 +233,7 @@ def test_what_has_no_form_on_a_device_is_left_to_array_steps(shim: Shim) -> None
         assert {v for loop in loops for v in loop.variants.values() if isinstance(v, str)} == {reason}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_kernel_gives_what_the_interpreter_gives(name: str, shim: Shim) -> None:
     """Whichever thread comes first, and all threads of a block at the same barriers: the shim sees to that."""
@@ -257,12 +258,14 @@ def ran_random(seed: int, shim: Shim) -> list[DeviceLoop]:
     return loops
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", RANDOM)
 def test_random_programs(seed: int, shim: Shim) -> None:
     loops = ran_random(seed, shim)
     assert not any("Error" in str(v) for x in loops for v in x.variants.values() if isinstance(v, str))
 
 
+@pytest.mark.share(6)
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_kernel_compiles_for_all_architectures(name: str, shim: Shim) -> None:
@@ -423,6 +426,7 @@ class OnStrictDevice(Shim):
         super().launch(function, blocks, threads, [x.data if isinstance(x, StrictArray) else x for x in args], shared)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["logistic map", "until", "gradient of an lstm", "rows by index"])
 def test_the_whole_way_on_a_device(name: str, shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the call of a function to kernels and back, by what CuPy has."""

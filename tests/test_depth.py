@@ -94,6 +94,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("make", PROGRAMS, ids=lambda f: f.__name__)
 def test_deep_programs_run_on_all_ways(make: Callable[[int], Program], tmp_path: Any) -> None:
     inputs, result, values = make(PROGRAMS[make])

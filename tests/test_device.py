@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_programs import build, generate
+from shares import tries
 from strict_device import StrictArray, StrictDevice
 from test_ops import CASES, LINALG, NAMES, SPECIAL, close
 
@@ -22,7 +23,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
     pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning"),
 ]
-PROGRAMS = 40
+PROGRAMS = tries(40)
 ON_HOST = {"has_rows"}
 """A bool of Python's, for a branch."""
 

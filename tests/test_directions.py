@@ -40,6 +40,7 @@ def fails_alike(inputs: list[Variable], output: Variable, values: list[Any], kin
 # ---- directions ----
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("go_backwards", [False, True])
 @pytest.mark.parametrize("n", [None, 0, 1, 4, 6, -1, -4, -6])
 def test_known_number_of_steps(n: int | None, go_backwards: bool) -> None:

@@ -36,6 +36,7 @@ def close(found: Any, expected: Any) -> None:
 # Along time
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_parts_of_time(name: str) -> None:
     """Three phases by parts of several sizes, one step among them; a chain gives the bits of the whole."""

@@ -13,6 +13,7 @@ from scanopt.scale.plans import DependenceError
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("first", range(0, 40, 10))
 def test_random_recurrences(first: int) -> None:
     """Of all dtypes, shapes and classes, with infinities and NaN; those that no class has are refused."""

@@ -93,6 +93,7 @@ def samples(form: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch,
     return [names["gibbs10"](np.ones(5)) for _ in range(calls)]
 
 
+@pytest.mark.share(2)
 @in_all_modes
 def test_gibbs_chains_of_all_forms_are_one(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Passing the shared variables, or not, says the same; the random numbers go on from call to call."""
@@ -116,6 +117,7 @@ def test_gibbs_chain_without_updates(options: dict[str, Any], monkeypatch: pytes
         np.testing.assert_array_equal(other, first)
 
 
+@pytest.mark.share(2)
 @in_all_modes
 def test_gibbs_chain_has_the_distribution_of_the_machine(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -164,6 +166,7 @@ def test_without_updates_nothing_changes(options: dict[str, Any], monkeypatch: p
         assert [*map(int, names["f"]()), int(names["a"].get_value())] == [2, 12, 1]
 
 
+@pytest.mark.share(4)
 @in_all_modes
 @pytest.mark.parametrize(
     "returns", ["([2 * k], {k: k + 1})", "({k: k + 1}, [2 * k])", "([2 * k], [(k, k + 1)])", "([(k, k + 1)], [2 * k])"]
@@ -242,6 +245,7 @@ scan(fn, sequences = [ dict(input= Sequence1, taps = [-3,2,-1])
 """
 
 
+@pytest.mark.share(2)
 @in_all_modes
 def test_order_of_arguments(options: dict[str, Any]) -> None:
     """The ten arguments of the reference: their names where the step is built, their values where it runs."""

@@ -149,6 +149,7 @@ def test_initial_state_has_the_shape_of_the_output(shape: tuple[int, ...]) -> No
 # ---- n_steps, go_backwards ----
 
 
+@pytest.mark.share(6)
 @in_all_modes
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("n", [None, 0, 1, 3, -1, -3])

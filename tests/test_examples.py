@@ -147,6 +147,7 @@ EVERYDAY = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EVERYDAY)
 def test_everyday_program_finds_what_numpy_finds_and_draws_it(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Builder, run
+from shares import tries
 
 from scanopt.program.check import inferred
 from scanopt.program.ir import Program
@@ -187,7 +188,7 @@ def arguments(program: Program, seed: int) -> list[Any]:
     return values
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(200), deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_programs(seed: int) -> None:
     program = Random(seed).program()

@@ -136,6 +136,7 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("large", [0, 1_000_000])
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
 def test_a_known_cost_bounds_a_model_of_any_size(name: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +151,7 @@ def test_a_known_cost_bounds_a_model_of_any_size(name: str, large: int, monkeypa
     assert solved.bound == pytest.approx(least, rel=1e-6)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
@@ -158,6 +160,7 @@ def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("share", [0.01, 0.4, 0.9])
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
 def test_a_limit_of_bytes_counts(name: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +180,7 @@ def test_a_limit_of_bytes_counts(name: str, share: float, monkeypatch: pytest.Mo
     assert best == pytest.approx(cheapest_by_trying_all(Problem(free.graph, free.sizes, free.cost, limit)))
 
 
+@pytest.mark.share(4)
 @EACH
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_extraction_is_the_best_of_all_for_any_costs(name: str, seed: int) -> None:
@@ -401,6 +405,7 @@ def test_loops_that_are_one_run_twice_where_that_is_cheaper() -> None:
     np.testing.assert_allclose(f(*values), f.unoptimized(*values))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("seed", "proven", "share"), [(19, False, 0.7), (71, True, 1.0)])
 def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven: bool, share: float) -> None:
     """Lengths that are assumed for inputs of these gradients do not fit to those that are constants.

@@ -56,6 +56,7 @@ def carried(x: Any, value: int) -> list[Any]:
     return [clipped, scanopt.scan(lambda v, s: s * v + k, x, [k])[0], scanopt.reduce(lambda v, s: s + k, x, k)[0]]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_constants(dtype: str) -> None:
     x = T.tensor(dtype, (None,), "x")
@@ -84,6 +85,7 @@ def looped(x: Any, more: int = 0) -> Any:
     return scanopt.scan(lambda v, s: v + s, x[: 6 - more], [x[0]])[0]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("k", LARGE)
 def test_indices_and_bounds(k: int) -> None:
     x = T.tensor("float64", (None, None), "x")
@@ -92,6 +94,7 @@ def test_indices_and_bounds(k: int) -> None:
     check([*sliced, *(scanopt.map(lambda v, s=s: v[s] * 2, x)[0] for s in parts)], {x: MATRIX})
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("k", LARGE)
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_an_index_out_of_range(k: int, symbolic: bool) -> None:

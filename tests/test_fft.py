@@ -81,6 +81,7 @@ def test_shifts() -> None:
     check_in_a_step(F.fftshift, numbers(5))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 def test_gradients(norm: str) -> None:
     def loss(x: Any) -> Any:

@@ -89,6 +89,7 @@ def kept_too(x: Any, h: Any, c: Any, W: Any) -> Any:
     return T.tanh(z), z
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 @pytest.mark.parametrize("step", [four_groups, two_groups, one_group, all_columns])
@@ -98,6 +99,7 @@ def test_nobody_waits_between_a_product_and_what_follows(step: Step, fp: str, dt
     assert barriers(kernel) == 1  # the end of a step
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("step", [three_groups, other_rows, sums_of_rows, kept_too])
 def test_what_else_reads_a_product_waits(step: Step, tmp_path: Path) -> None:
     assert "MEET;" not in ran(step, tmp_path).text.split("__global__")[1]
@@ -119,6 +121,7 @@ def other_rows_kept(x: Any, h: Any, c: Any, W: Any) -> Any:
     return T.tanh(group(z, 1) - group(z, 0)[::-1]), c, z
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("step", "columns"), [(gates_kept, 4), (two_kept, 2)])
 def test_what_a_gradient_reads_is_kept_on_the_way(step: Step, columns: int, dtype: str, tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_a_child_compiles_where_the_parent_has_and_so_does_its_child() -> None:
     )
 
 
+@pytest.mark.share(2)
 @FORK
 @pytest.mark.parametrize("pause", [0.02, 0.05])
 def test_a_fork_while_another_thread_compiles(pause: float) -> None:
@@ -173,6 +174,7 @@ def test_a_fork_while_another_thread_is_in_a_call() -> None:
     )
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_multiprocessing(method: str, tmp_path: Path) -> None:
     run(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import nested, reference, rnn
+from shares import tries
 from test_executor_random import Random, arguments
 
 import scanopt
@@ -52,6 +53,7 @@ def kept_by(f: Any, *args: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", ["allow_gc", "scan.allow_gc"])
 @pytest.mark.parametrize(
     ("allow_gc", "flag", "kept"), [(None, True, False), (True, False, False), (None, False, True), (False, True, True)]
@@ -195,7 +197,7 @@ def test_nested_loops() -> None:
     check_calls(rnn(), [[*values, np.int64(7)], [*values, np.int64(2)]])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(150), deadline=None)
 @given(st.integers(0, 2**32))
 def test_random_programs(seed: int) -> None:
     program = Random(seed).program()

@@ -84,6 +84,7 @@ def seeds() -> list[int]:
     return list(islice((seed for seed in count() if generate(seed, pure=True).smooth), RANDOM_PROGRAMS))
 
 
+@pytest.mark.share(6)
 @pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("seed", seeds())
 def test_random_programs(seed: int) -> None:

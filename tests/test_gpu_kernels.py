@@ -45,6 +45,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_
     return part
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_of_running_a_loop(way: str, device: slice | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a GPU all programs and a hundred networks; by the shim, which takes longer, some."""

@@ -107,6 +107,7 @@ def test_until() -> None:
     check((trace[-1] ** 2).sum(), [X, h], values)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_few_steps(steps: int) -> None:
     n = T.iscalar("n")
@@ -166,6 +167,7 @@ def test_gradient_inside_a_loop() -> None:
     check((scan(step, None, [h], [W], n_steps=4) ** 2).sum(), [h, W], [rand(2), rand(2, 2)])
 
 
+@pytest.mark.thorough
 def test_fourth_order() -> None:
     x = T.dscalar("x")
     y = scan(lambda s: s**2, None, [x], n_steps=2)[-1]  # x ** 4
@@ -264,6 +266,7 @@ def reference(x: Any, w: float, start: float, k: int) -> tuple[list[float], floa
     return gx, gw, g if k >= n else 0.0
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("k", [1, 2, 4, 9])
 def test_truncated(k: int) -> None:
     x, w, s = T.dvector("x"), T.dscalar("w"), T.dscalar("s")

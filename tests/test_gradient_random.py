@@ -23,6 +23,7 @@ def describe(results: list[Checked]) -> str:
     return "\n".join("\n".join([*x.failures, source(x.spec, tail=False)]) for x in results if x.failures)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
 def test_first_order(chunk: int) -> None:
     seeds = range(chunk * CHUNK, (chunk + 1) * CHUNK)
@@ -35,6 +36,7 @@ def test_most_of_them_have_derivatives_other_than_0() -> None:
     assert sum(x.outcome == "smooth" for x in results) > 30
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("chunk", range(4))
 def test_second_order_and_jacobians(chunk: int) -> None:
     seeds = range(1000 + 5 * chunk, 1005 + 5 * chunk)

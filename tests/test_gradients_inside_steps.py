@@ -44,6 +44,7 @@ VECTORS: dict[str, Callable[[Variable], Variable]] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("f", VECTORS.values(), ids=VECTORS)
 def test_jacobian(f: Callable[[Variable], Variable]) -> None:
     x = T.dvector("x")
@@ -59,6 +60,7 @@ SCALARS: dict[str, Callable[[Variable], Variable]] = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("f", SCALARS.values(), ids=SCALARS)
 def test_hessian_by_the_gradient_of_a_gradient(f: Callable[[Variable], Variable]) -> None:
     x = T.dvector("x")
@@ -105,6 +107,7 @@ def test_a_loop_in_a_loop() -> None:
     np.testing.assert_allclose(same_both_ways([A], rows, value), expected)
 
 
+@pytest.mark.thorough
 def test_the_gradient_of_a_jacobian() -> None:
     x = T.dvector("x")
     J = by_scan(T.tanh(x) * T.sum(x), x)

@@ -33,6 +33,7 @@ SHAPES = [((3, 4), (3, 4), (4,)), ((1, 4), (3, 4), (4,)), ((3, 4), (1, 4), (1,))
           ((3, 4), (3, 1), (1,)), ((0, 4), (1, 4), (4,)), ((1, 1), (3, 4), (1,)), ((1, 4), (1, 1), (4,))]  # fmt: skip
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_gradients_of_lengths_of_one(shapes: list[tuple[int, ...]]) -> None:
     X, Y, w = inputs = _inputs()

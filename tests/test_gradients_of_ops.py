@@ -202,6 +202,7 @@ def test_every_entry_has_a_gradient() -> None:
     assert {n for n in NAMES if TABLE[n].gradient is None} == set(NO_GRADIENT)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_gradient_is_that_of_differences(name: str) -> None:
     counted = sized = 0
@@ -234,6 +235,7 @@ def test_gradient_is_that_of_differences(name: str) -> None:
     assert counted >= 0.2 * sized
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in NO_GRADIENT])
 def test_gradient_keeps_narrow_dtypes(name: str) -> None:
     """In float32 the gradient is that in float64, but for rounding."""
@@ -255,6 +257,7 @@ def test_gradient_keeps_narrow_dtypes(name: str) -> None:
             )
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in NO_GRADIENT and n not in NOT_THEIR_OWN])
 def test_second_derivatives(name: str) -> None:
     """The gradient of the gradient, against differences of the gradient in random directions."""
@@ -282,6 +285,7 @@ def test_second_derivatives(name: str) -> None:
     assert counted >= 0.3 * tried
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", [n for n in NAMES if TABLE[n].gradient is no_gradient and n not in NOT_THEIR_OWN])
 def test_nothing_flows_where_there_is_no_gradient(name: str) -> None:
     for case in cases(name, 6, 4, WIDE):

@@ -60,6 +60,7 @@ def _function(out: Any) -> Any:
     return scanopt.function([X, x, W], out, on_unused_input="ignore")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("way", [*THE_SAME])
 def test_what_is_returned_gets_the_gradient_itself(way: str) -> None:
     loss = lambda v: (T.tanh(v) ** 2).sum()  # noqa: E731
@@ -99,6 +100,7 @@ KEPT: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("form", [*KEPT])
 def test_a_last_row_stays_a_row(form: str) -> None:
     H = scanopt.scan(lambda v, h, W: T.tanh(v + T.dot(h, W)), X, x, [W])[0]
@@ -116,6 +118,7 @@ SUMS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("way", [*SUMS])
 def test_sums_of_products_pass_back_products(way: str) -> None:
     def slopes(product: Callable[[Any, Any], Any]) -> Any:

@@ -155,6 +155,7 @@ def cost_of(out: Variable, inputs: list[Variable], values: list[Any], rng: np.ra
     return cost
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 @pytest.mark.parametrize("i", range(len(CASES)))
 def test_real(i: int, known: bool) -> None:
@@ -185,6 +186,7 @@ COMPLEX = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("i", range(len(COMPLEX)))
 def test_complex(i: int) -> None:
     """Of the first array alone, the last alone, or all: the others are real."""
@@ -328,6 +330,7 @@ ROWS: list[F] = [
 ]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("i", range(len(ROWS)))
 def test_in_a_map(i: int) -> None:
     X, W = T.dmatrix("X"), T.tensor("float64", (3, 3), "W")

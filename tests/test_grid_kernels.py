@@ -51,6 +51,7 @@ def ran(name: str, shim: Shim) -> list[DeviceVariant]:
     return [v for v in kernels(loops) if v.function is not None]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", LARGE)
 def test_a_grid_gives_what_the_interpreter_gives(name: str, shim: Shim) -> None:
     found = ran(name, shim)
@@ -95,11 +96,13 @@ def test_a_loop_that_computes_nothing(tmp_path: Path) -> None:
     assert any(x.runs for x in loops)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", RANDOM)
 def test_random_programs(seed: int, tmp_path: Path) -> None:
     ran_random(seed, Shim(tmp_path, threads=32, together=True))
 
 
+@pytest.mark.share(5)
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("name", LARGE)
 def test_every_kernel_compiles_for_all_architectures(name: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def lines(h: History, program: int) -> list[dict[str, Any]]:
     return [h["lines"][n] for n in h["programs"][program]["lines"]]
 
 
+@pytest.mark.share(3)
 def test_history_is_plain_versioned_data(told: tuple[Any, History]) -> None:
     _, h = told
     assert (h["format"], h["version"]) == (FORMAT, VERSION)
@@ -146,6 +147,7 @@ def test_history_has_the_lines_of_the_user() -> None:
     assert file["first"] >= 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", MADE)
 def test_what_was_chosen_first_is_what_is_recorded(name: str) -> None:
     """The e-graph of a recording is that of the compilation, and so is the choice; a new search chooses as well."""

@@ -60,6 +60,7 @@ def test_rows_as_long_as_a_mask_has_entries_that_are_true(steps: int) -> None:
     assert [r.shape for r in f(np.ones(3), [True, False, False], steps)] == [(steps, 3), (steps, 1), (steps, 2)]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("cut", [lambda x: x[:0], lambda x: x[0:0], lambda x: x[:1], lambda x: x[:-1]])
 def test_loops_over_a_part_and_the_whole_have_their_own_steps(cut: Any) -> None:
     x = T.lvector("x")

@@ -63,6 +63,7 @@ def test_no_choice_is_cut_off(name: str) -> None:
     assert seen
 
 
+@pytest.mark.share(3)
 @EACH
 def test_rows_that_fractions_break_cut_off_no_choice(name: str) -> None:
     """Half of one choice and half of another, or a third of each of three, break rows that every choice keeps."""
@@ -83,6 +84,7 @@ def value(row: Mapping[int, float], x: Sequence[float]) -> float:
     return sum(a * x[n] for n, a in row.items())
 
 
+@pytest.mark.share(3)
 @EACH
 @pytest.mark.parametrize("seed", range(3))
 def test_a_bound_holds_whatever_the_solver_gives_as_prices(

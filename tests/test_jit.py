@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import tries
 
 import scanopt
 from scanopt import function, jit, loop, shared
@@ -81,7 +82,7 @@ def test_values_and_structures(name: str) -> None:
     assert repr(g).endswith("1 traced>")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(st.data())
 def test_random_lengths_through_one_function(data: Any) -> None:
     """Lengths of 1 broadcast, as do others: one cache for all of them."""

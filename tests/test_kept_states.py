@@ -64,6 +64,7 @@ PROGRAMS = {"network": _network, "smoothing": _smoothing, "momentum": _momentum}
 GIVEN = {"X": np.linspace(-1, 1, 15).reshape(5, 3), "h": np.array([0.5, -1.0, 2.0]), "W": np.eye(3)[::-1] / 2, "a": 0.3}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_costs_nothing(program: str, form: str) -> None:

@@ -44,6 +44,7 @@ def matrices(a: Any, b: Any, n: Any) -> Any:
     return found[-1]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("made", [escape, exchanged, by_numbers, of_32_bits, matrices])
 @pytest.mark.parametrize("length", [10, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7])
 def test_blocks_give_the_bits_of_the_interpreter(made: Callable[..., Any], length: int) -> None:
@@ -107,6 +108,7 @@ def divisor(c: Any) -> Any:
     return found[0][-1]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("one", [root_of, between, steps_to_one, divisor])
 @pytest.mark.parametrize("length", [12, FEW - 1, FEW, FEW + 1, 3 * FEW + 5])
 def test_elements_end_by_themselves(one: Callable[[Any], Any], length: int) -> None:

@@ -26,6 +26,7 @@ def both(outputs: list[Any], inputs: list[Any], values: list[Any]) -> str:
     return exact_kernel(scanopt.function(inputs, outputs, fp="exact", backend="c"), values)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("columns", [2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, 3 * WIDTH + 5])
 @pytest.mark.parametrize("rows", [2, 7, 40])

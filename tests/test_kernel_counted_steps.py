@@ -45,6 +45,7 @@ def its_length_and_rows(ys: Any) -> Any:
     return [ys, ys.shape[0] + 1]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("asked", [its_length, its_length_and_last, its_length_and_rows])
 @pytest.mark.parametrize("most", [1, 7, 1000])
 def test_the_number_of_steps_is_a_result(asked: Callable[[Any], Any], most: int) -> None:
@@ -91,6 +92,7 @@ def test_a_later_loop_runs_as_often() -> None:
         np.testing.assert_array_equal(f(start), f.unoptimized(start))
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_loops_that_end_early(seed: int) -> None:
     draw = np.random.default_rng(seed)

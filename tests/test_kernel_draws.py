@@ -24,6 +24,7 @@ def total(x: Any) -> Any:
     return x.sum() if x.ndim else x
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["normal", "uniform"])
 def test_draws_that_a_recurrence_reads(kind: str, size: tuple[int, ...]) -> None:

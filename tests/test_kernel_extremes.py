@@ -37,6 +37,7 @@ STEPS: list[Callable[[Any, Any, Any], Any]] = [
 ]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("step", range(len(STEPS)))
 @np.errstate(all="ignore")
@@ -61,6 +62,7 @@ def test_extremes_of_integers_from_step_to_step(dtype: str) -> None:
     same_bits([x, y], [a, b], values)
 
 
+@pytest.mark.share(10)
 @pytest.mark.parametrize("seed", range(60))
 def test_parts_that_are_increased(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -89,6 +91,7 @@ def test_parts_that_are_increased(seed: int) -> None:
         np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(10))
 def test_gradients_inside_steps(seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -46,6 +46,7 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
@@ -108,6 +109,7 @@ def test_states_of_few_elements_that_change_their_place() -> None:
     exact_kernel(f, [RNG.normal(size=3), RNG.normal(size=3), RNG.normal(size=(12, 3))])
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
 @pytest.mark.parametrize("shape", [(2,), (7,), (8,), (3, 3)])
 def test_reductions_of_few_elements(shape: tuple[int, ...], dtype: str) -> None:
@@ -125,6 +127,7 @@ def test_reductions_of_few_elements(shape: tuple[int, ...], dtype: str) -> None:
     exact_kernel(f, [v.astype(dtype) for v in values])
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("k", [2, 4, 8, 9])
 def test_short_rows_are_put_together_as_variables(dtype: str, k: int) -> None:

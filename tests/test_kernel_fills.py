@@ -21,6 +21,7 @@ STEPS: list[Step] = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("columns", [3, 20])
 def test_parts_of_repeated_numbers_are_set(step: Step, columns: int) -> None:
@@ -40,6 +41,7 @@ def test_a_copy_repeats_the_number_again() -> None:
     assert not [line for line in text.splitlines() if "memory for values in between" in line and "float64" in line]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cumulated", [T.cumsum, T.cumprod])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])

@@ -37,6 +37,7 @@ def both(step: Callable[..., Any], given: list[Any], more: Callable[[Any], list[
 FOLDED = f"[{WIDTH}];"
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("columns", [2, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH, 3 * WIDTH + 5])
 @pytest.mark.parametrize(("steps", "rows"), [(2, 7), (9, 2), (30, 5)])

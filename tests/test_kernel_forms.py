@@ -12,6 +12,7 @@ import scanopt.tensor as T
 RNG = np.random.default_rng(29)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_softmax(axis: int, dtype: str) -> None:

@@ -38,6 +38,7 @@ AFTER = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("taps", [[-1], [-1, -3]], ids=str)
 @pytest.mark.parametrize("name", AFTER)
 def test_rows_lie_where_they_are_read(name: str, taps: list[int]) -> None:

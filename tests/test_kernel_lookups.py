@@ -24,6 +24,7 @@ def test_rolled_arrays_are_gone_through_run_by_run() -> None:
         exact_kernel(f, [RNG.integers(0, 7, shape)])
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("places", [(12,), (3, 5), (1,)])
 def test_elements_are_looked_up_along_any_axis(axis: int, places: tuple[int, ...]) -> None:
@@ -62,6 +63,7 @@ def test_places_out_of_range_are_told_of() -> None:
             f(values, np.array([0] * 8 + [wrong]))
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
 def test_parts_at_places_that_occur_twice_are_set_in_order(added: bool, dtype: str) -> None:

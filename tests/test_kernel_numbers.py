@@ -14,6 +14,7 @@ ODD = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan]
 SCALARS = ["bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64"]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_extremes_of_numbers(dtype: str) -> None:
     x = T.vector("x", dtype)

@@ -52,6 +52,7 @@ def stencil(seed: int) -> tuple[list[Any], list[Any]]:
     return [a, b, c, n], [xs[-1][next(picks) % 3], ys[-1][next(picks) % 3]][: next(picks) % 2 + 1]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_stencils(seed: int) -> None:
     inputs, outputs = stencil(seed)

@@ -50,6 +50,7 @@ def written(op: Op, *values: Any) -> bool:
     return whole(f.program, [*map(np.asarray, init), *rest])
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("ufunc", ACCUMULATED)
 @pytest.mark.parametrize("name", ["accumulate", "fold", "fold_in_order"])
 def test_ufuncs(name: str, ufunc: str) -> None:
@@ -63,6 +64,7 @@ def test_ufuncs(name: str, ufunc: str) -> None:
         assert sum(ran) > len(ran) / 3
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("row", [(), (3,)])
 def test_recurrences(dtype: str, row: tuple[int, ...]) -> None:

@@ -24,6 +24,7 @@ def numbers(shape: tuple[int, ...], dtype: str, special: float) -> Any:
     return np.where(RNG.random(shape) < special, RNG.choice(SPECIAL, shape), x).astype(dtype)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("special", [0.0, 0.02])
 @pytest.mark.parametrize("op", ["sum", "prod", "max", "min", "mean", "var", "any", "all"])
 def test_rows_of_any_length_are_put_together_as_by_numpy(op: str, special: float) -> None:
@@ -45,6 +46,7 @@ def exact_kernel_of_shapes(f: Any, values: list[Any]) -> None:
         np.testing.assert_array_equal(np.signbit(a) & ~np.isnan(a), np.signbit(b) & ~np.isnan(b))
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)])
 def test_elements_are_put_together_along_any_axes(dtype: str, axes: tuple[int, ...]) -> None:
@@ -103,6 +105,7 @@ def test_reductions_without_a_form_in_c() -> None:
 # Windows, parts that are set
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("k", [1, 4, 11])
 @pytest.mark.parametrize("before", [0, 2])
 def test_windows_of_one_length_have_a_form(k: int, before: int) -> None:
@@ -138,6 +141,7 @@ PARTS = {
 }  # fmt: skip
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 @pytest.mark.parametrize("added", [False, True])
 def test_parts_are_set_where_they_lie_and_the_rest_is_copied(part: Any, added: bool) -> None:
@@ -163,6 +167,7 @@ def test_a_stencil_is_one_loop() -> None:
     assert step.count("for (") == 3  # what lies before, behind, the part
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize(
     "options", [{}, {"axis": 1}, {"axis": 0, "ddof": 1}, {"axis": (0, 1), "ddof": 30, "keepdims": True}]

@@ -39,6 +39,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("after", RESULTS.values(), ids=RESULTS)
 def test_what_is_computed_of_kept_rows(after: Any) -> None:
     f = run(after)

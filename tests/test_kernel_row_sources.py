@@ -65,6 +65,7 @@ def test_two_loops_and_taps() -> None:
     exact_kernel(f, values(30, 40))
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("seed", range(30))
 def test_numbers_of_sequences_are_computed_in_the_step_that_reads_them(seed: int) -> None:
     draw = np.random.default_rng(seed)

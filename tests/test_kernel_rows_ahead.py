@@ -41,6 +41,7 @@ def networks(dtype: str) -> tuple[list[Any], list[Any]]:
     ]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_rows_have_the_bits_of_the_whole_product(dtype: str, fp: str) -> None:

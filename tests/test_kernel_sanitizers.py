@@ -65,6 +65,7 @@ print(ran)
 """
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("script", "least"), [(SCRIPT, 4), (TILES, 60)], ids=["loops", "tiles"])
 @pytest.mark.skipif(not library("libasan.so") or not library("libubsan.so"), reason="needs gcc's sanitizers")
 def test_no_sanitizer_complains(script: str, least: int, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def exactly(f: Any, values: list[Any]) -> None:
     assert {"array steps" in k.state for k in f.kernels} == {False}, f.kernels
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8"])
 def test_places_in_sorted_vectors(dtype: str) -> None:
     """Of other dtypes, and in a vector that changes from step to step."""

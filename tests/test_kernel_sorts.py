@@ -45,6 +45,7 @@ def sorted_at_each_step(dtype: str) -> Any:
     return scanopt.function([x], found, fp="exact", backend="c")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8"])
 def test_rows_are_sorted(dtype: str) -> None:
     f = sorted_at_each_step(dtype)

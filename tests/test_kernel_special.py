@@ -17,6 +17,7 @@ NAMES = sorted(set(SPECIAL) - {"zeta"})
 """All of them but one that is no ufunc in SciPy."""
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
 def test_all_functions(dtype: str) -> None:
     x = T.matrix("x", dtype)

@@ -12,6 +12,7 @@ import scanopt.tensor as T
 RNG = np.random.default_rng(23)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 def test_products_of_stacks(dtype: str) -> None:
     s, m, v, n = T.tensor3("s", dtype), T.matrix("m", dtype), T.vector("v", dtype), T.lscalar("n")
@@ -39,6 +40,7 @@ def test_gradient_through_products_of_stacks() -> None:
     exactly(f, [RNG.normal(size=(3, 4, 4)), RNG.normal(size=(4, 4))])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_systems_and_factors(dtype: str) -> None:
     m, v, n, r = T.matrix("m", dtype), T.vector("v", dtype), T.lscalar("n"), T.matrix("r", dtype)
@@ -82,6 +84,7 @@ def test_singular_factors() -> None:
         solved(good, RNG.normal(size=3))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
 def test_convolutions(dtype: str) -> None:
     x, y, n = T.vector("x", dtype), T.vector("y", dtype), T.lscalar("n")

@@ -29,6 +29,7 @@ def gated(dtype: str, op: str, dims: int, square: bool) -> Any:
     return scanopt.function([x, h, W, U, V], T.grad(cost, [W, U, V, h]), fp="exact", backend="c")
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("op", ["*", "+", "-"])
 @pytest.mark.parametrize("square", [True, False])

@@ -80,12 +80,14 @@ def test_random_lanes_have_the_same_bits_on_any_number_of_threads(parts: list[in
     check(seed, lanes)
 
 
+@pytest.mark.thorough
 def test_many_random_lanes_run_in_parts(parts: list[int]) -> None:
     for seed in range(12):
         check(seed, 330)
     assert {2, 3, 7} <= {*parts}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 @pytest.mark.parametrize("lanes", [0, 1, 2, 15, 16, 17, 1000])
 def test_all_rows_and_last_rows(parts: list[int], fp: str, lanes: int) -> None:

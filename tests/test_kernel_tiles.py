@@ -120,6 +120,7 @@ STEPS = {
 }
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", STEPS)

@@ -35,6 +35,7 @@ def memory_of(shapes: tuple[int, int, int], dtype: str) -> int:
     return f.kernels[0].memory
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_products_of_transposes_have_the_bits_of_packed_ones(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.backends.kernels.plans.better", lambda product: False)
@@ -53,6 +54,7 @@ def test_products_of_transposes_have_the_bits_of_packed_ones(dtype: str, monkeyp
     assert (found[-1] < copied[-1]) == any(map(as_it_lies, (left, right)))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tiles_of_the_columns_of_a_transpose_have_the_bits_of_packed_ones(
     dtype: str, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def test_arrays_of_any_length_are_turned_as_by_numpy(shift: int, axis: int | Non
         np.testing.assert_array_equal(f(values), np.roll(values, shift, axis))
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("k", [-2, 0, 1, 9])
 @pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
 def test_unit_matrices(k: int, dtype: str) -> None:

@@ -17,6 +17,7 @@ import random_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_kernels import RandomLoop
+from shares import tries
 from test_executor_random import Random, arguments
 
 import scanopt
@@ -82,7 +83,7 @@ def loops_alone(program: Program) -> Any:
     return Kernels("c", always=True, whole=False).compile(program)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=tries(25), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_random_loops(seed: int) -> None:
     with warnings.catch_warnings():
@@ -389,6 +390,7 @@ def test_kernels_are_printed_beside_the_lines_that_they_run() -> None:
     assert bare[1:] == kernel.texts[0].splitlines()  # but for comments it is what was compiled
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_branches_and_loops_inside(seed: int) -> None:
     """The programs of the executor's tests: views, results in place, branches, loops inside loops."""
@@ -396,6 +398,7 @@ def test_branches_and_loops_inside(seed: int) -> None:
     compare(program, arguments(program, seed))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", [0, 2, 3, 4])
 def test_programs_of_the_corpus(seed: int) -> None:
     made = random_programs.build(random_programs.generate(seed, pure=True))
@@ -616,6 +619,7 @@ def test_powers_of_one_number() -> None:
     assert f.kernels[0].state.endswith("kernels compiled")
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "int8"])
 @pytest.mark.parametrize("ndim", [0, 1, 2])
 def test_powers_of_numbers_to_one_power(dtype: str, ndim: int) -> None:
@@ -721,6 +725,7 @@ def test_divisions_by_numbers_of_the_program(by: int) -> None:
         f(start, 50)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [1, 2, 8, 2**31, 2**62, 3, -2, -4])
 def test_division_by_powers_of_two(n: int) -> None:
     x = T.lvector("x")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import tries
 
 import scanopt
 from scanopt import CheckError, check, function, grad, jit, lax, shared, vmap
@@ -119,7 +120,7 @@ RUNNING = {
 }  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(st.data())
 def test_running_values(data: Any) -> None:
     name = data.draw(st.sampled_from(sorted(RUNNING)))
@@ -146,6 +147,7 @@ def test_cumlogsumexp() -> None:
     assert lax.cumlogsumexp(np.float32([1, 2])).dtype == "float32"
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_associative_scan(n: int, reverse: bool) -> None:
@@ -167,6 +169,7 @@ def test_associative_scan(n: int, reverse: bool) -> None:
           np.logical_or.accumulate((a[:, 0] > 0)[list(order)])[list(order)])  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.usefixtures("priced_as_array_steps")
 @pytest.mark.parametrize("fn", [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp], ids=lambda f: f.__name__)
 def test_associative_scans_have_closed_forms(fn: Any) -> None:
@@ -179,7 +182,7 @@ def test_associative_scans_have_closed_forms(fn: Any) -> None:
     np.testing.assert_allclose(batched(X), np.cumsum(X))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(0, 2), st.integers(0, 3), st.booleans())
 def test_slices_stay_inside(i: int, j: int, rows: int, columns: int, known: bool) -> None:
     i0, j0 = (min(max(k + n if k < 0 else k, 0), n - m) for k, n, m in ((i, 2, rows), (j, 3, columns)))

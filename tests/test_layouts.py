@@ -150,6 +150,7 @@ def draw(op: Op, dtypes: list[str], count: int, seed: int = 0) -> list[Array]:
     ]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("op", elementwise(), ids=str)
 def test_elements_one_by_one_and_all_at_once(op: Op) -> None:
     for dtype in sorted(DTYPES):
@@ -185,6 +186,7 @@ def _with_few(op: Op, xs: list[Array], result: str) -> None:
             assert bits(call(op, spread)) == expected, (result, n, m, few)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("op", elementwise(), ids=str)
 def test_elements_however_they_lie(op: Op) -> None:
     """Whether or not all at once are equal to one: the same shapes give the same, also written onto an argument."""
@@ -235,6 +237,7 @@ ROWS: dict[str, tuple[Op, str]] = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_one_by_one_and_all_at_once(name: str) -> None:
     op, kinds = ROWS[name]
@@ -357,6 +360,7 @@ def _checked(f: Any, graphs: list[Any], variable: Any, value: Array) -> None:
         assert bits(a) == bits(b), i
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128", "float16", "float32"])
 def test_programs_are_exact(dtype: str, way: str) -> None:

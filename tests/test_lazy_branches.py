@@ -266,6 +266,7 @@ def test_states_of_a_step_that_only_a_side_reads() -> None:
 # ---- random programs ----
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("chunk", range(6))
 def test_random_programs(chunk: int) -> None:
     for seed in range(chunk * 12, (chunk + 1) * 12):

@@ -84,6 +84,7 @@ def test_values(name: str) -> None:
     check(f, *args)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [n for n in CASES if n not in ("norm", "norm of vectors", "cond", "matrix_power")])
 def test_in_a_step(name: str) -> None:
     f, args = CASES[name]
@@ -129,6 +130,7 @@ def test_the_exponential_is_that_of_scipy() -> None:
     check_in_a_step(T.linalg.expm, SQUARE, like=scipy.linalg.expm)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("rank", [1, 2, 3])
 @pytest.mark.parametrize(("m", "n"), [(4, 3), (3, 3), (2, 4)])
 def test_least_squares(rank: int, m: int, n: int) -> None:
@@ -209,6 +211,7 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
 }
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients(name: str) -> None:
     f, args = GRADIENTS[name]
@@ -231,6 +234,7 @@ COMPLEX: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", COMPLEX)
 def test_gradients_of_complex_matrices(name: str) -> None:
     parts = numbers(2, 3, 3, seed=3)

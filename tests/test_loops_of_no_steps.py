@@ -106,6 +106,7 @@ def slope(step: Step) -> Any:
 LOOPS = [mapped, carried, ended, chosen, last, of_inner_steps, of_inner_states, of_idle_inner_loop, slope]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
 def test_nothing_raises_and_shapes_agree(loop: Callable[[Step], Any]) -> None:
     results = [loop(step) for step in STEPS.values()]

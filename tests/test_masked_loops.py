@@ -90,6 +90,7 @@ def loops_inside(program: Any) -> int:
     return count(program.steps, False)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_what_the_loops_are(name: str) -> None:
     """Of no rows, of some, and where some rows end at once and others never."""

@@ -84,6 +84,7 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_peak_is_predicted(name: str) -> None:
     inputs, outputs, args = PROGRAMS[name]
@@ -97,6 +98,7 @@ def test_the_peak_is_predicted(name: str) -> None:
 # ---- budgets ----
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("name", "budget", "loops"),
     [
@@ -276,6 +278,7 @@ def recurrent(scanned: Any) -> tuple[list[Any], Any]:
     return [h, W], grad(scanned(lambda s, v: T.tanh(s @ v), None, [h], [W])[-1].sum(), h)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("sizes", ["constant", "symbolic", "example"])
 @pytest.mark.parametrize(
     ("program", "args"), [(power, [np.ones(1000), np.ones(1000)]), (recurrent, [np.ones(100), np.eye(100)])],

@@ -100,6 +100,7 @@ def test_loops_over_sequences_of_other_lengths_are_not(lengths: Any) -> None:
     assert len(loops(f)) == 2
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_lengths_that_are_told_to_be_equal_are(seed: int) -> None:
     rng = random.Random(seed)
@@ -285,6 +286,7 @@ EQUAL = {
 CARRIED = {"two taps": 1, "a loop over the trace of another": 2, "inner and outer": 2, "nested": 1}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("what", EQUAL)
 def test_equal_states_are_one(what: str) -> None:
     outputs = EQUAL[what]()
@@ -335,6 +337,7 @@ NOT_EQUAL = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("what", NOT_EQUAL)
 def test_states_that_differ_stay_apart(what: str) -> None:
     outputs = NOT_EQUAL[what]()
@@ -370,6 +373,7 @@ def same(found: list[Any], expected: list[Any]) -> bool:
     return all(p.dtype == q.dtype and np.array_equal(p, q, equal_nan=p.dtype.kind == "f") for p, q in pairs)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("chunk", range(3))
 def test_random_twins(chunk: int) -> None:
     fired = 0

@@ -105,16 +105,19 @@ GROWING = {  # of the part that each step takes only the greatest length is know
 }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes(name: str) -> None:
     agree(SHAPES[name], CASES)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops(name: str) -> None:
     agree(LOOPS[name], CASES)
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", GROWING)
 def test_of_parts_that_grow(name: str) -> None:
     agree(scan(lambda k, s: GROWING[name](x[:k], s), T.arange(1, n), ZERO), [(6, 6, (1, 1), k, 0) for k in (6, 4, 2)])
@@ -172,6 +175,7 @@ def drawn(seed: int) -> Any:
     return scan(lambda k, s, b: s * 0.5 + T.exp(shaped(b)).sum() + b[:k].sum(), places, start, non_sequences=b)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed: int) -> None:
     sizes = [

@@ -51,6 +51,7 @@ TABLES: list[tuple[tuple[int, ...], tuple[int, ...], int, list[float], list[floa
 ]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("ins", "outs", "n", "before", "after"), TABLES)
 def test_hand_computed(
     ins: tuple[int, ...], outs: tuple[int, ...], n: int, before: list[float], after: list[float]

@@ -170,6 +170,7 @@ def cases(p: Program) -> list[tuple[int, dict[str, Array]]]:
     return [(n, arrays(p, n)) for n in (range(7) if p.static is None else [p.static])]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("block", range(4))
 def test_random_loops(block: int) -> None:
     """836 runs of 140 loops, 556 of them compiled: all ways to run them are as NumPy, bit for bit."""

@@ -272,6 +272,7 @@ STEPS: list[Callable[..., Any]] = [
 ]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_of_every_form(step: Callable[..., Any]) -> None:
     x = T.vector("x", "float64")

@@ -78,6 +78,7 @@ def in_python(case: tuple[Callable[..., Any], Any, Any, list[str]], given: list[
     return rows
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [*ONCE, *AGAIN])
 def test_types_and_values_are_those_of_plain_python(name: str) -> None:
     case = (ONCE | AGAIN)[name]

@@ -30,6 +30,7 @@ def examples(ruleset: str) -> Iterable[tuple[Law, Any]]:
     return ((x, p) for x in standard_laws() if x.ruleset == ruleset for p in x.example)
 
 
+@pytest.mark.share(6)
 @pytest.mark.usefixtures("priced_as_array_steps")  # kernels do as well without some
 @pytest.mark.parametrize("ruleset", sorted({x.ruleset for x in standard_laws()}))
 def test_rulesets_can_be_left_out(ruleset: str) -> None:
@@ -51,6 +52,7 @@ def test_rulesets_can_be_left_out(ruleset: str) -> None:
     assert differs
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("law", standard_laws(), ids=lambda x: x.name)
 def test_each_law_can_be_left_out(law: Law) -> None:
     left = select("fast", exclude=[law.name])
@@ -68,6 +70,7 @@ def test_a_law_can_be_left_out(name: str) -> None:
     np.testing.assert_allclose(f(*VALUES), g(*VALUES))
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("law", standard_laws()[::3], ids=lambda x: x.name)
 def test_laws_can_be_left_out_of_their_own_examples(law: Law) -> None:
     """Also where a law keeps others from growing for ever: the limits do so then."""

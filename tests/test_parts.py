@@ -112,6 +112,7 @@ def check(f: Any, seed: int, calls: int = 12) -> None:
             np.testing.assert_array_equal(a, b, strict=True)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("kind", ["sit-sot", "mit-sot"])
 @pytest.mark.parametrize("name", [*KNOWN, *COMPUTED])
 def test_rows_that_are_kept_and_steps_that_are_run(name: str, kind: str) -> None:
@@ -131,6 +132,7 @@ def test_rows_that_are_kept_of_a_loop_that_may_end_early(name: str) -> None:
     assert [text.startswith("last") for text in kept(f)] == [True]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("steps", ["constant", "input", "sequence"])
 @pytest.mark.parametrize("end", [False, True])
 @pytest.mark.parametrize("kind", ["sit-sot", "mit-sot", "nit-sot"])

@@ -115,6 +115,7 @@ SEEDS = (0, 1, *range(3, 31))
 """Graph 2 has so many choices that trying them takes as long as all others together, ten times."""
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_least_phases_are_those_of_the_choices_that_have_an_order(seed: int) -> None:
     assert {x: pair for x, pair in least(seed).items() if min(pair[0], MOST + 1) != min(pair[1], MOST + 1)} == {}

@@ -122,6 +122,7 @@ def test_errors_name_the_same_loops() -> None:
         assert "gather" in one
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("chunk", range(4))
 def test_random_programs(chunk: int) -> None:
     compared = 0

@@ -55,6 +55,7 @@ QUICK = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(6)
 @needs_z3
 @pytest.mark.parametrize("name", QUICK)
 def test_outcomes_are_those_recorded(name: str) -> None:

@@ -123,6 +123,7 @@ def test_an_element_does_not_depend_on_the_others(name: str) -> None:
         np.testing.assert_array_equal(value(SAMPLES[name](k, n)), whole[:n])
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("rows", [1, 90])
 def test_a_loop_over_keys_is_one_draw(name: str, rows: int) -> None:
@@ -232,6 +233,7 @@ COUNTS: dict[str, tuple[Callable[..., Variable], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_have_their_distribution(name: str) -> None:
     make, distribution = COUNTS[name]

@@ -36,6 +36,7 @@ def ran(inputs: list[Any], outputs: Any, values: list[Any], folder: Path) -> Dev
     return [v for v in kernels(loops) if v.function is not None][-1]
 
 
+@pytest.mark.share(2)
 @needs_shim
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gates_of_a_gradient_are_computed_where_they_are_put_together(dtype: str, tmp_path: Path) -> None:
@@ -65,6 +66,7 @@ STEP = {
 }
 
 
+@pytest.mark.share(3)
 @needs_shim
 @pytest.mark.parametrize("kind", STEP)
 def test_parts_that_are_put_together(kind: str, tmp_path: Path) -> None:

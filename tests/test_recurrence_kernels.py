@@ -40,6 +40,7 @@ def one_by_one(init: Any, a: Any, x: Any) -> Any:
     return np.array(found, init.dtype)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 17, 300, 4500])
 @pytest.mark.parametrize("shape", [(), (2, 3)])
@@ -56,6 +57,7 @@ def test_recurrence(dtype: str, n: int, shape: tuple[int, ...], shim: Shim) -> N
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("block", "n", "lanes"), [
     (None, 4500, 40), (Shape(32, 1, 1, 1), 20_000, 1), (Shape(32, 4, 2, 1), 5000, 3), (Shape(64, 8, 2, 1), 2500, 11),
     (Shape(64, 32, 2, 1), 500, 70),
@@ -123,6 +125,7 @@ def test_other_dtypes_are_left_to_array_steps(shim: Shim) -> None:
     np.testing.assert_array_equal(LinearRecurrences(shim).recurrence(RECURRENCE, init, rows, rows), [1, 2, 3])
 
 
+@pytest.mark.share(5)
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])

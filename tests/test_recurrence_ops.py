@@ -78,6 +78,7 @@ def same(a: Array, b: Array) -> bool:
     return bool(equal.all())
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("name", "dtype"), EXACT)
 def test_accumulations_are_the_loop(name: str, dtype: str) -> None:
     rng, f = np.random.default_rng(1), getattr(np, name)

@@ -24,6 +24,7 @@ MAKERS = {**{k: p.make for k, p in PROGRAMS.items()}, **{k: make for k, (make, _
 CHOSEN = ["counted", "in a row", "far taps", "matrix", "max-plus", "tanh"]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("folder", FORMATS)
 @pytest.mark.parametrize("name", CHOSEN)
 def test_pieces_are_the_whole(name: str, folder: str, tmp_path: Path) -> None:
@@ -42,6 +43,7 @@ class Stopped(Exception):  # noqa: N818
     pass
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("folder", FORMATS)
 @pytest.mark.parametrize("name", ["counted", "in a row", "far taps"])
 def test_stopped_at_any_piece(name: str, folder: str, tmp_path: Path) -> None:
@@ -109,6 +111,7 @@ def test_gradients_run_whole(tmp_path: Path) -> None:
     same_bits(scanopt.resumable(f, tmp_path / "run", steps=3)(*values), leaves(f.unoptimized(*values)))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("folder", FORMATS)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_process_that_is_killed(how: signal.Signals, folder: str, tmp_path: Path) -> None:

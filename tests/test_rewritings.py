@@ -10,6 +10,7 @@ SEEDS = 2
 """So many mixtures of ways per program; each way by itself is tried on three of the programs, in turn."""
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_written_in_ways_that_change_nothing(program: str) -> None:
     plain, first = cost(program, Writer()), 3 * [*PROGRAMS].index(program)

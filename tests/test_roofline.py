@@ -132,6 +132,7 @@ def test_kernels_of_the_documents_network() -> None:
     assert product["makes"] == h["lines"][product["line"]]["makes"]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", MADE)
 def test_costs_of_kernels_are_those_of_the_program(name: str) -> None:
     h, before, after = kernels(MADE[name]())

@@ -71,6 +71,7 @@ def ran(shim: Shim, inputs: list[Any], outputs: list[Any], values: list[Any]) ->
 CASES = ["rnn", "lstm", "gru", "gradient of an rnn", "gradient of an lstm", "gradient of a gru"]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("shared", [1 << 9, 1 << 13], ids=["vectors alone", "factors held"])
 @pytest.mark.parametrize("kind", CASES)
 def test_rows_together_give_what_the_interpreter_gives(kind: str, shared: int, tmp_path: Path) -> None:
@@ -136,6 +137,7 @@ def test_what_lies_in_shared_memory() -> None:
     assert Holding.of(64, 0, ()) == Holding((), 0, -1, 0, True)
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_networks(seed: int, tmp_path: Path) -> None:
     inputs, outputs, values = network(seed)

@@ -162,6 +162,7 @@ def put(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -281,6 +282,7 @@ def hostile(name: str) -> Function:
     return scanopt.function(inputs, outputs, updates=updates, name=name, givens={w: w + 0})
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_names_never_become_code(name: str, reload: Reload) -> None:
     f = hostile(name)
@@ -300,6 +302,7 @@ def test_names_never_become_code(name: str, reload: Reload) -> None:
     assert (g.name, [v.name for v in g.inputs]) == (name, [name, name])
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [x for x in HOSTILE if x], ids=ascii)
 def test_names_are_escaped_in_pictures(name: str) -> None:
     program = hostile(name).program

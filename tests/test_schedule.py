@@ -172,6 +172,7 @@ def test_rounds_have_an_end() -> None:
     assert rounds(EVERYTHING, {"a": 1000})[1] == "rounds"
 
 
+@pytest.mark.thorough
 def test_constants_are_folded_in_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The engine keeps a copy of the whole text for each term in it: 3,000 commands at once took 23 GB."""
     texts: list[str] = []

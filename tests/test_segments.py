@@ -111,6 +111,7 @@ OPERATORS: list[Callable[..., Variable]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_programs(seed: int) -> None:
     """300 were tried once: none differed."""

@@ -53,6 +53,7 @@ def test_notebooks_are_the_tutorials(page: str) -> None:
     assert f"notebooks/{page}.ipynb" in (DOCS / f"{page}.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("page", NOTEBOOKS)
 def test_all_cells_of_a_notebook_run_and_print_what_it_says(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In IPython, as a notebook's kernel runs them: what a cell ends with is shown as a widget, or as a page."""

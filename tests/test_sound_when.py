@@ -146,6 +146,7 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_condition_is_kept(name: str, fp: str) -> None:

@@ -68,6 +68,7 @@ def test_a_condition_that_always_holds() -> None:
 TAPS = [(-1,), (-2, -1), (-2,), (-3, -1), (-3, -2), (-4, -2, -1)]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("end", [False, True])
 @pytest.mark.parametrize("taps", TAPS)
 def test_a_state_that_becomes_one_of_its_taps(taps: tuple[int, ...], end: bool) -> None:
@@ -79,6 +80,7 @@ def test_a_state_that_becomes_one_of_its_taps(taps: tuple[int, ...], end: bool) 
         assert end or not loops(f)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("taps", TAPS)
 def test_a_state_that_forgets(taps: tuple[int, ...]) -> None:
     start: Any = T.stack([a + m for m in range(-min(taps))])

@@ -130,6 +130,7 @@ def numpys(of: Callable[[Any, Any], Any], x: Any) -> list[Any]:
 CASES = [(name, on) for name, use in USES.items() for on in use.on.split()]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "on"), CASES, ids=[f"{name}-{on}" for name, on in CASES])
 def test_as_numpy(name: str, on: str) -> None:
     use, value = USES[name], VALUES[on]
@@ -141,6 +142,7 @@ def test_as_numpy(name: str, on: str) -> None:
         same(run(value), numpys(use.of, value))
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", [name for name, use in USES.items() if use.in_steps])
 def test_in_a_step(name: str) -> None:
     """The x of a step is a matrix: the same at all steps at once as at each."""
@@ -179,6 +181,7 @@ SMOOTH = {
 }
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("f", SMOOTH.values(), ids=SMOOTH)
 def test_gradients(f: Callable[[Any], Any]) -> None:
     value = RNG.normal(size=(3, 4))

@@ -105,6 +105,7 @@ NEEDED: list[tuple[tuple[str, ...], Callable[[], Case]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("conditions", "case"), NEEDED, ids=lambda x: x[0] if isinstance(x, tuple) else x.__name__)
 def test_each_condition_is_needed(conditions: tuple[str, ...], case: Callable[[], Case]) -> None:
     """As the rules are, all is right; without this one the check says no, and results would be wrong."""
@@ -170,6 +171,7 @@ def test_what_leaves_the_loop_is_not_kept_for_the_next_call() -> None:
 # ---- random programs ----
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("seed", range(300))
 def test_random_programs(seed: int) -> None:
     """All decisions pass the check, and a machine that finds garbage wherever it may write gets all results right."""
@@ -200,6 +202,7 @@ def changed(program: Program, storage: Storage) -> list[Storage]:
     return [x for x in made if x != storage]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("seed", range(40))
 def test_what_the_check_lets_pass_is_right(seed: int) -> None:
     program = Random(seed).program()

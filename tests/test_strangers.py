@@ -254,6 +254,7 @@ def reading(text: str) -> float:
     return min(seconds(lambda: executor("numpy").compile(from_json(text))) for _ in range(3))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("make", [chain, loops, branches, states])
 def test_time_is_linear_in_the_size_of_a_file(make: Callable[[int], Program]) -> None:
     """Four times as much takes about four times as long (it took sixty times as long)."""
@@ -292,6 +293,7 @@ CRAFTED: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", CRAFTED)
 def test_what_is_crafted_to_take_long(name: str) -> None:
     """Files of 0.3 to 3 MB: each is refused, or compiled, within a second or two."""

@@ -55,6 +55,7 @@ def test_operators_are_told_apart() -> None:
     assert made_by('(union (g) (prim "exp"))', ["prim", "g"]) == {"g", "prim", 'prim "exp"'}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("law", standard_laws()[::6], ids=lambda x: x.name)
 def test_nothing_that_follows_is_missed(law: Law) -> None:
     """After the facts of each round all facts, and after all rounds all laws, have nothing new to say."""

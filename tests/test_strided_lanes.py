@@ -22,6 +22,7 @@ SLICES: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("way", SLICES)
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_a_kernel_reads_arrays_as_they_lie(
@@ -44,6 +45,7 @@ def test_a_kernel_reads_arrays_as_they_lie(
     assert all(x.runs for x in loops)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("way", SLICES)
 def test_a_grid_reads_rows_in_either_order(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row has to be packed, and to lie beside the next, or to be the same."""

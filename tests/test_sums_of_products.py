@@ -59,6 +59,7 @@ SUMS: dict[str, tuple[Sequence[Any], Any, Step, Callable[[int], Sequence[Any]]]]
 }  # fmt: skip
 
 
+@pytest.mark.share(5)
 @pytest.mark.usefixtures("priced_as_array_steps")
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("back", [False, True])

@@ -54,6 +54,7 @@ def test_a_folder_for_temporary_files_that_is_not_named_in_utf8(tmp_path: Path) 
     assert "has no name in UTF-8: set TMPDIR to another" in error.splitlines()[-1]
 
 
+@pytest.mark.thorough
 def test_the_present_folder_may_be_gone(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -145,6 +146,7 @@ def read_kinds(folder: Path) -> list[str]:
 # ---- the command line ----
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("command", ["run", "explain"])
 def test_a_terminal_that_knows_ascii_alone(command: str, file: Path) -> None:
     page = file.with_name("page ü.html")

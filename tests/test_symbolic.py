@@ -64,6 +64,7 @@ MIRRORED = {"product_from_the_left": ("product_from_the_right",), "product_from_
 """One equation read in both ways: as equations one says what the other says, as rewriting both are needed."""
 
 
+@pytest.mark.share(12)
 @pytest.mark.parametrize("law", standard_laws(), ids=lambda x: x.name)
 def test_a_law_that_follows_stands_in_another_ruleset(law: Law, proofs: Proofs) -> None:
     """Rulesets are switched off one by one, so one may say what another proves; but none says a thing twice."""

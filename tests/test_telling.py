@@ -166,6 +166,7 @@ def some_values(rng: random.Random, outputs: Any) -> dict[Any, None]:
     return dict.fromkeys(v for part in made for v in rng.sample(part, min(2, len(part))))
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs_print_no_more_than_as_written(seed: int, capsys: Any) -> None:
     """Some values are printed: no line is doubled, and compiling prints nothing."""
@@ -185,6 +186,7 @@ def test_random_programs_print_no_more_than_as_written(seed: int, capsys: Any) -
     assert Counter(lines(capsys, f, *values.values())) <= written
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("seed", range(10))
 def test_random_programs_with_checks_are_as_written(seed: int) -> None:
     """Conditions that hold change no bit; of those that do not, the program raises what the interpreter does."""

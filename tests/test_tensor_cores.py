@@ -50,6 +50,7 @@ def prefer_warps(monkeypatch: pytest.MonkeyPatch, done: float = 1e9) -> None:
     monkeypatch.setattr(grid_tiles, "_WARPS", found)
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize(("fp", "dtype"), [("reassoc", "float64"), ("exact", "float64"), ("reassoc", "float32")])
 def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path) -> None:
     """Tensor cores multiply unless it has to be exact; on older devices other instructions do."""
@@ -69,6 +70,7 @@ def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path
             assert binary[:4] == b"\x7fELF", said
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_devices_without_tensor_cores(dtype: str, way: str, tmp_path: Path) -> None:
     """Tiles are those of warps, but threads multiply."""
@@ -76,6 +78,7 @@ def test_devices_without_tensor_cores(dtype: str, way: str, tmp_path: Path) -> N
     assert ran(shim, "reassoc", *recurrent("lstm", 30, 9, 2, dtype))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("dtype", "done"), [("float32", 1e9), ("float32", 1e-9), ("float64", 1e9)])
 def test_rows_that_are_brought_in_chunks(
     dtype: str, done: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -111,6 +111,7 @@ def test_compiling_in_many_threads() -> None:
     assert found == [[(k * (i + 1) + 1) * (i + 1) + 2 for k in range(2)] for i in range(4)]
 
 
+@pytest.mark.thorough
 def test_explaining_in_many_threads() -> None:
     f = recurrence()
     assert len(set(together(lambda i: str(f.explain())))) == 1

@@ -61,6 +61,7 @@ def differences(f: Any, x: Any) -> Any:
     return out
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", COSTS)
 def test_gradients_against_differences(name: str) -> None:
     f, args = COSTS[name]

@@ -67,6 +67,7 @@ def last(rows: Variable) -> Variable:
     return total(rows[-1])
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("k", [1, 2, 4, 5, 9])
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("case", range(len(CASES)))

@@ -184,6 +184,7 @@ ROWS: dict[str, tuple[list[Variable], Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_no_loop_is_left(name: str) -> None:
     inputs, outputs, form = ROWS[name]
@@ -219,6 +220,7 @@ INTEGERS: dict[str, tuple[list[Variable], Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", INTEGERS)
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 def test_no_loop_of_integers_is_left(name: str, fp: str) -> None:
@@ -313,6 +315,7 @@ UNTIL: dict[str, tuple[list[Variable], list[Any]]] = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", UNTIL)
 def test_until_over_a_map_by_chunks(name: str) -> None:
     inputs, outputs = UNTIL[name]
@@ -365,6 +368,7 @@ def odd_cost(work: Any) -> float:
     return 5000.0 if work.kind in ("loop", "step") else 1.0
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("start", range(0, 60, 20))
 def test_random_recurrences(start: int) -> None:
     for seed in range(start, start + 20):
