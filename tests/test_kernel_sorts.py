@@ -54,6 +54,44 @@ def test_rows_are_sorted(dtype: str) -> None:
     assert compiled(f)
 
 
+@pytest.mark.share(3)
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 7, 8, 9, 10])
+def test_rows_of_few_elements(count: int) -> None:
+    """Along each axis, in a loop and outside, with and without what only NumPy's order tells apart."""
+    for dtype in ("float64", "float32", "int64", "uint8", "bool"):
+        x = T.TensorType(dtype, (None, count, None))("x")
+        rows, _ = scanopt.scan(
+            lambda v, s: [T.sort(v[:, 0]), T.sort(v + s[::-1], axis=0)], x, [None, T.zeros_like(x[0])]
+        )
+        found = [
+            T.sort(x, axis=1),
+            T.sort(x[:, ::-1].transpose((2, 0, 1)), kind="stable"),
+            T.sort(x * x, axis=1),
+            *rows,
+        ]
+        f = scanopt.function([x], found, fp="exact", backend="c")
+        for odd in (False, True, False):
+            values = drawn((7, count, 4), dtype) if odd else (RNG.normal(size=(7, count, 4)) * 5).astype(dtype)
+            exactly(f, values)
+        exactly(f, np.where(RNG.random((7, count, 4)) < 0.5, values, np.zeros((), dtype)))
+        exactly(f, np.where(RNG.random((7, count, 4)) < 0.5, values, np.array(-0.0).astype(dtype)))
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_medians_of_windows(count: int) -> None:
+    """A shift register of which each step takes the median."""
+    x, s = T.dvector("x"), T.TensorType("float64", (count,))("s")
+
+    def step(v: Any, s: Any) -> Any:
+        s = T.concatenate([T.stack([v]), s[:-1]])
+        return [T.median(s), s]
+
+    f = scanopt.function([x, s], scanopt.scan(step, x, [None, s])[0], fp="exact", backend="c")
+    exactly(f, RNG.normal(size=50), np.zeros(count))
+    exactly(f, drawn((50,), "float64"), -np.zeros(count))
+
+
 def test_rows_that_are_empty_and_loops_of_no_step() -> None:
     x, n = T.fmatrix("x"), T.lscalar("n")
     found, _ = scanopt.scan(lambda s: [T.sort(s) * -0.5, T.argsort(s, axis=0)], outputs_info=[x, None], n_steps=n)

@@ -63,7 +63,8 @@ def write_calls(stage: CallsTogether, w: Lowering) -> None:
         given = [x for n, count in zip(stage.nodes, counts, strict=True) for x in _elements(n.args[i], count, dtype, w)]
         w.code += [Store(cell, Lit(k), x) for k, x in enumerate(given)]
     items = tuple(item_size(d) for d in dtypes)
-    w.code.append(Inner(w.slot(first.ufunc, dtypes), tuple(cells), (Lit(total),), items))
+    slot, direct = w.slot(first.ufunc, dtypes), w.direct_slot(first.ufunc, dtypes, (Lit(total),))
+    w.code.append(Inner(slot, tuple(cells), (Lit(total),), items, direct=direct))
     names = [w.fresh("v") for _ in range(total)]
     w.code += [Let(name, Load(cells[-1], Lit(k), first.dtype), first.dtype) for k, name in enumerate(names)]
     found = [Scalar(Var(name, first.dtype), first.dtype) for name in names]

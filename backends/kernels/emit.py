@@ -281,8 +281,7 @@ def _call(node: Call, w: Lowering) -> None:
     axes = w.axes(node.out)
     if node.whole and axes and (product(axes) == ONE or not all(w.axes(a) in (axes, ()) for a in node.args)):
         raise NoForm(f"{node.ufunc} rounds differently depending on how many elements NumPy passes at a time")
-    pointers: list[str] = []
-    strides: list[Expr] = []
+    pointers, strides = list[str](), list[Expr]()
     for a, dtype in zip(node.args, node.takes, strict=True):
         value = w.value(a)
         if isinstance(value, Scalar) or product(value.axes) == ONE:
@@ -291,8 +290,10 @@ def _call(node: Call, w: Lowering) -> None:
         else:
             pointers.append(w.whole(value, axes, dtype))
             strides.append(item_size(dtype))
-    out, slot = w.place(node.out) if axes else w.cell(node.dtype), w.slot(node.ufunc, (*node.takes, node.dtype))
-    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, item_size(node.dtype)), bool(axes)))
+    out, dtypes = w.place(node.out) if axes else w.cell(node.dtype), (*node.takes, node.dtype)
+    slot, direct = w.slot(node.ufunc, dtypes), w.direct_slot(node.ufunc, dtypes, axes)
+    strides.append(item_size(node.dtype))
+    w.code.append(Inner(slot, (*pointers, out), (product(axes),), tuple(strides), bool(axes), direct))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 

@@ -172,6 +172,7 @@ class Inner:
 
     arrays: what it reads and what it writes; dims: its numbers of elements; strides: of all arrays, in bytes.
     by_element: it is a ufunc's, which reads each element before it writes that of the result, the last array.
+    direct: the slot of the function that may be called for so few elements without the loop; -1 where there is none.
     """
 
     slot: int
@@ -179,6 +180,7 @@ class Inner:
     dims: tuple[Expr, ...]
     strides: tuple[Expr, ...]
     by_element: bool = False
+    direct: int = -1
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 
 from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.direct_calls import lanes_of
 from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -148,6 +150,12 @@ class Lowering:
         if (name, dtypes) not in self.loops:
             self.loops.append((name, dtypes))
         return self.loops.index((name, dtypes))
+
+    def direct_slot(self, ufunc: str, dtypes: tuple[str, ...], axes: Axes) -> int:
+        """The number of the function that may stand for a loop of so few elements; -1 where none does."""
+        lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
+        few = len(lengths) == len(axes) and 0 < prod(lengths) <= lanes_of(ufunc, dtypes)
+        return self.slot(f"direct {ufunc}", dtypes[:1]) if few and not self.device else -1
 
     def before(self, *names: str) -> list[Stmt] | None:
         """The statements before all loops in which arrays are the same; None where one is made in the innermost."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from scanopt.array.numerics.scipy_special import special_function
 from scanopt.array.operators.special import SPECIAL
+from scanopt.backends.kernels.direct_calls import direct_address
 from scanopt.backends.kernels.dtype_functions import dtype_function
 from scanopt.backends.kernels.lapack import lapack_function
 
@@ -87,7 +88,8 @@ def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
     >>> inner_loop("tanh", ("float64", "bool")) is None
     True
     """
-    if found := dtype_function(name, dtypes[0]) or lapack_function(name, dtypes[0]):
+    of_dtype = (direct_address, dtype_function, lapack_function)
+    if found := next((x for f in of_dtype if (x := f(name, dtypes[0]))), 0):
         return found, 0
     f = ufunc(name)
     if not available() or not isinstance(f, np.ufunc) or not _fits(f) or any(d not in DTYPES for d in dtypes):

@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
+from scanopt.backends.kernels.direct_calls import direct_test, lanes_of
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
     ZERO,
@@ -219,6 +220,8 @@ class Printer:
             name, text = found
             self.helpers.add(text)
             yield f"{space}if (!{name}({x.arrays[0]}, {x.arrays[1]}, {bare(self.expression(x.dims[0]))}))"
+        if x.direct >= 0:
+            yield from self._direct(x, name, dtypes, space)
         arrays = ", ".join(f"(char *){a}" for a in x.arrays)
         dims, strides = (", ".join(map(self.expression, xs)) for xs in (x.dims, x.strides))
         yield f"{space}{{"
@@ -226,6 +229,18 @@ class Printer:
         yield f"{space}    const int64 n[] = {{{dims}}}, s[] = {{{strides}}};"
         yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
         yield f"{space}}}"
+
+    def _direct(self, x: Inner, ufunc: str, dtypes: tuple[str, ...], space: str) -> Iterator[str]:
+        """The call without the loop, of the numbers side by side; the first one is in all lanes that are left."""
+        self.helpers.add(direct_test(ufunc, dtypes[0]))
+        (source, out), name, count = x.arrays, f"{ufunc}_{dtypes[0]}", int(str(self.expression(x.dims[0])))
+        loop, function = f"F[{2 * x.slot}], F[{2 * x.slot + 1}]", f"F[{2 * x.direct}]"
+        lanes = [f"{source}[{i if i < count else 0}]" for i in range(lanes_of(ufunc, dtypes))]
+        given = f"{{{', '.join(lanes)}}}" if len(lanes) > 1 else lanes[0]
+        yield f"{space}if (is_{name}({loop}, {function})) {{"
+        yield f"{space}    const lanes_{name} r = ((lanes_{name} (*)(lanes_{name})){function})((lanes_{name}){given});"
+        yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if len(lanes) > 1 else 'r'};" for i in range(count))
+        yield f"{space}}} else"
 
     def _reduction(self, x: Inner) -> tuple[str, str] | None:
         """The function that stands for a call, where that puts a packed row together."""

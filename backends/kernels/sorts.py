@@ -1,12 +1,16 @@
-"""Rows that are sorted, and their orders, by NumPy's own functions: so equal elements lie as NumPy puts them."""
+"""Rows that are sorted, and their orders, by NumPy's own functions: so equal elements lie as NumPy puts them.
+
+Rows of few elements are sorted without a call, where these are not to be told apart.
+"""
 
 from __future__ import annotations
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import ZERO, For, Inner, Load, Point, Steps, Stmt, Store, Var
+from scanopt.backends.kernels.few_sorted import rows_sorted
+from scanopt.backends.kernels.ir import ZERO, For, If, Inner, Load, Point, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import NoForm, Sort
-from scanopt.backends.kernels.values import element_of, index, packed
+from scanopt.backends.kernels.values import Array, element_of, index, packed
 
 __all__: list[str] = []
 
@@ -18,6 +22,10 @@ def _sort(node: Sort, w: Lowering) -> None:
         raise NoForm("rows are sorted by one thread")
     source, dtype, axes, axis = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.out), node.axis
     out, strides, count = w.place(node.out), packed(axes), axes[axis]
+    few = rows_sorted(source, Array(out, axes, strides, dtype), axis, w) if node.op.startswith("sort") else None
+    if few is not None and few[1] is None:
+        w.code += few[0]
+        return
     names, places = w.places(axes)
     together = axis == len(axes) - 1
     found = w.pointer(node.dtype) if together else w.scratch(node.dtype, (count,))
@@ -36,4 +44,4 @@ def _sort(node: Sort, w: Lowering) -> None:
     rest = [(n, name) for i, (n, name) in enumerate(zip(axes, names, strict=True)) if i != axis]
     for n, name in reversed(rest):
         code = [Steps(name, n, tuple(code))]
-    w.code += code
+    w.code += code if few is None or few[1] is None else [*few[0], If(few[1], tuple(code))]

@@ -1,0 +1,126 @@
+"""What NumPy's inner loops call for some elements at a time, called without the loop, where a step needs few of them.
+
+For one number a loop takes as long again as the function that it calls: one of a vector register, where NumPy brings
+such, else that of the C library.  Which of them it calls follows from NumPy's build and the processor, so a kernel
+compares both for some thousand numbers of all kinds, once, and calls the loop where bits differ.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from functools import cache
+
+import numpy as np
+
+__all__ = ["direct_address", "direct_test", "lanes_of"]
+
+_NAMES = {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh",
+    "cbrt": "cbrt", "cos": "cos", "cosh": "cosh", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
+    "log10": "log10", "log1p": "log1p", "log2": "log2", "sin": "sin", "sinh": "sinh", "tan": "tan",
+}  # fmt: skip
+"""By ufunc the name of the function in C."""
+_WRITTEN_OUT = {("exp", "float32"), ("log", "float32"), ("sin", "float32"), ("cos", "float32")}
+"""NumPy's loops of these call nothing."""
+_LANES = {"float64": "8", "float32": "f16"}
+_BYTES = 64
+_TEST = """\
+#if WIDTH == 1
+typedef T lanes_NAME;
+#else
+typedef T lanes_NAME __attribute__((vector_size(WIDTH * sizeof(T))));
+#endif
+static int same_NAME(void *loop, void *data, void *f, T *x, T *y, int64 count)
+{
+    char *a[] = {(char *)x, (char *)y};
+    const int64 s[] = {sizeof(T), sizeof(T)};
+    ((inner *)loop)(a, &count, s, data);
+    for (int64 i = 0; i < count; i += WIDTH) {
+        lanes_NAME v;
+        __builtin_memcpy(&v, x + i, sizeof(v));
+        v = ((lanes_NAME (*)(lanes_NAME))f)(v);
+        for (int k = 0; k < WIDTH; k++) {
+            const T found = ((T *)&v)[k], wanted = y[i + k];
+            if (__builtin_memcmp(&found, &wanted, sizeof(T)) && (found == found || wanted == wanted)) return 0;
+        }
+    }
+    return 1;
+}
+static __attribute__((noinline)) int try_NAME(void *loop, void *data, void *f)
+{
+#if defined(__AVX512F__) || WIDTH == 1
+    enum { COUNT = 1024, ROUNDS = 4 };
+    T x[COUNT], y[COUNT];
+    const T odd[] = {0, -0.0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 0x1p-140, -0x1p-140, 700};
+    uint64 seed = 1;
+    for (int i = 0; i < COUNT * ROUNDS; i++) {
+        seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+        const BITS bits = seed >> (64 - 8 * sizeof(T));
+        const T part = (T)(int64)seed * (T)0x1p-63, near[] = {part, part * 4, part * 30, part * 800, 1 + part * part};
+        const int k = i % COUNT;
+        if (i < 10) x[k] = odd[i];
+        else if (i % 3 == 0) __builtin_memcpy(x + k, &bits, sizeof(T));
+        else x[k] = near[i % 5];
+        if (k == COUNT - 1 && !same_NAME(loop, data, f, x, y, COUNT)) return 0;
+    }
+    return 1;
+#else
+    return 0;
+#endif
+}
+static inline int is_NAME(void *loop, void *data, void *f)
+{
+    static int known;
+    if (!known) known = f && try_NAME(loop, data, f) ? 1 : 2;
+    return known == 1;
+}
+"""
+"""Whether a function gives what the loop does.  A vector without AVX-512 would be given in memory."""
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """NumPy's functions, and with them those of the libraries that it calls."""
+    try:
+        return ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
+    except (AttributeError, OSError):
+        return None
+
+
+@cache
+def _found(ufunc: str, dtype: str) -> tuple[int, int]:
+    """The address of the function, and how many numbers it takes; 0, where there is none."""
+    library, name = _library(), _NAMES.get(ufunc)
+    if library is None or name is None or dtype not in _LANES or (ufunc, dtype) in _WRITTEN_OUT:
+        return 0, 0
+    end = _LANES[dtype]
+    own = [f"__svml_{name}{end}_ha", f"__svml_{name}{end}"] if ufunc not in ("sin", "cos") else []
+    lanes = _BYTES // np.dtype(dtype).itemsize
+    for symbol, count in (*((s, lanes) for s in own), (name if dtype == "float64" else f"{name}f", 1)):
+        if hasattr(library, symbol):
+            return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0, count
+    return 0, 0
+
+
+def direct_address(name: str, dtype: str) -> int:
+    """The address of the function that stands for a loop, such as "direct exp"; 0 for another name.
+
+    >>> direct_address("exp", "float64"), direct_address("direct sqrt", "float64")
+    (0, 0)
+    """
+    first, _, ufunc = name.partition(" ")
+    return _found(ufunc, dtype)[0] if first == "direct" else 0
+
+
+def lanes_of(ufunc: str, dtypes: tuple[str, ...]) -> int:
+    """How many numbers the function takes that stands for a loop; 0 where there is none."""
+    return _found(ufunc, dtypes[0])[1] if len(dtypes) == 2 and dtypes[0] == dtypes[1] else 0
+
+
+def direct_test(ufunc: str, dtype: str) -> str:
+    """The text of the function that tells whether the one gives what the other does."""
+    bits = f"uint{8 * np.dtype(dtype).itemsize}"
+    words = {"T": dtype, "WIDTH": str(_found(ufunc, dtype)[1]), "BITS": bits}
+    text = _TEST.replace("NAME", f"{ufunc}_{dtype}")
+    return re.sub(r"\b(T|WIDTH|BITS)\b", lambda m: words[m[0]], text)

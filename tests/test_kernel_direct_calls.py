@@ -1,0 +1,94 @@
+"""Functions of few numbers that kernels call without NumPy's loop: the bits are those of the loop."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from test_kernels import assert_same
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.backends.kernels.direct_calls import direct_address, lanes_of
+from scanopt.backends.kernels.loop_report import ONCE
+
+UFUNCS = [
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "exp",
+    "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan",
+]  # fmt: skip
+
+
+def drawn(dtype: str, seed: int, count: int = 300) -> Any:
+    """Numbers of all sizes, and what is no number."""
+    rng = np.random.default_rng(seed)
+    size = np.dtype(dtype).itemsize
+    bits = rng.integers(0, 1 << (8 * size), count, dtype=f"u{size}", endpoint=False).view(dtype)
+    near = (rng.normal(size=count) * 10.0 ** rng.integers(-3, 3, count)).astype(dtype)
+    odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5], dtype)
+    return rng.permutation(np.concatenate([bits, near, odd]))
+
+
+def exactly(f: Any, *values: Any) -> None:
+    with np.errstate(all="ignore"):
+        assert_same([*f(*values)], [*f.unoptimized(*values)])
+    assert all(k.loop == ONCE and "compiled" in k.state for k in f.kernels)
+
+
+def exact(inputs: Any, found: Any) -> Any:
+    return scanopt.function(inputs, found, fp="exact", backend="c")
+
+
+@pytest.mark.share(8)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", UFUNCS)
+def test_one_number_at_each_step(name: str, dtype: str) -> None:
+    """The state keeps the loop a loop, and is what earlier numbers became."""
+    x = T.TensorType(dtype, (None,))("x")
+    call = getattr(T, name)
+
+    def step(v: Any, s: Any) -> Any:
+        y = call(v)
+        return [y, T.where(T.isfinite(y), y - s, call(s)).astype(dtype)]
+
+    (ys, ss), _ = scanopt.scan(step, x, [None, T.constant(0.25, dtype=dtype)])
+    f = exact([x], [ys, ss])
+    for seed in range(3):
+        exactly(f, drawn(dtype, seed))
+
+
+@pytest.mark.share(4)
+@pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.parametrize("lanes", [2, 3, 8, 9])
+def test_few_numbers_at_each_step(name: str, lanes: int) -> None:
+    x = T.TensorType("float64", (None, lanes))("x")
+    call = getattr(T, name)
+
+    def step(v: Any, s: Any) -> Any:
+        y, z = call(v), call(v[0] * 0.5)
+        return [y, z, T.where(T.isfinite(y), y - s + z, s)]
+
+    found, _ = scanopt.scan(step, x, [None, None, T.zeros(lanes)])
+    f = exact([x], found)
+    values = drawn("float64", lanes)
+    exactly(f, values[: len(values) // lanes * lanes].reshape(-1, lanes))
+
+
+def test_what_stands_for_no_loop() -> None:
+    assert not lanes_of("tanh", ("float64", "float64"))  # NumPy has that written out
+    assert not lanes_of("exp", ("float32", "float32"))
+    assert not lanes_of("exp", ("float32", "float64"))
+    assert not direct_address("direct sqrt", "float64")
+
+
+def test_the_loop_is_called_where_bits_differ(monkeypatch: Any) -> None:
+    """As the cosine in place of the sine."""
+    monkeypatch.setitem(scanopt.backends.kernels.direct_calls._NAMES, "sin", "cos")
+    scanopt.backends.kernels.direct_calls._found.cache_clear()
+    scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
+    try:
+        x = T.dvector("x")
+        f = exact([x], [scanopt.scan(lambda v, s: T.sin(v - s * 0.5), x, T.constant(0.25, dtype="float64"))[0]])
+        exactly(f, drawn("float64", 1))
+    finally:
+        monkeypatch.undo()
+        scanopt.backends.kernels.direct_calls._found.cache_clear()
+        scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
