@@ -72,6 +72,38 @@ def test_few_numbers_at_each_step(name: str, lanes: int) -> None:
     exactly(f, values[: len(values) // lanes * lanes].reshape(-1, lanes))
 
 
+@pytest.mark.share(2)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["arctan2", "fmod", "hypot", "power"])
+def test_functions_of_two_numbers(name: str, dtype: str) -> None:
+    """Of numbers; of few side by side, and of these and a number."""
+    x, y = (T.TensorType(dtype, (None, 3))(c) for c in "xy")
+    call = getattr(T, name)
+
+    def step(v: Any, u: Any, s: Any) -> Any:
+        found = [call(v[0], u[0]), call(abs(v[1]), u[1]), call(abs(v[2]), T.constant(1.5, dtype=dtype))]
+        if name != "power":
+            found += [*call(v, u), *call(v, s), *call(s, u)]
+        return [*found, T.where(T.isfinite(found[0]), found[0] - s, call(s, v[0])).astype(dtype)]
+
+    count = 4 if name == "power" else 13
+    found, _ = scanopt.scan(step, [x, y], [*(None,) * (count - 1), T.constant(0.25, dtype=dtype)])
+    f = exact([x, y], found)
+    for seed in range(3):
+        exactly(f, *(drawn(dtype, seed + 10 * i)[:600].reshape(-1, 3) for i in range(2)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_powers_of_one_number_by_one(dtype: str) -> None:
+    """NumPy squares, inverts and takes roots where there is one exponent."""
+    x, y = (T.TensorType(dtype, (None,))(c) for c in "xy")
+    f = exact([x, y], [scanopt.scan(lambda v, u, s: T.power(abs(v), u) + s * 0, [x, y], T.constant(0, dtype=dtype))[0]])
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        values = (rng.normal(size=200) * 10.0 ** rng.integers(-9, 9, 200)).astype(dtype)
+        exactly(f, values, rng.choice(np.array([2, -1, 0.5, -0.5, 0, 1, 3, 1.5], dtype), 200))
+
+
 def test_what_stands_for_no_loop() -> None:
     assert not lanes_of("tanh", ("float64", "float64"))  # NumPy has that written out
     assert not lanes_of("exp", ("float32", "float32"))

@@ -16,13 +16,16 @@ import numpy as np
 __all__ = ["direct_address", "direct_test", "lanes_of"]
 
 _NAMES = {
-    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh",
-    "cbrt": "cbrt", "cos": "cos", "cosh": "cosh", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log",
-    "log10": "log10", "log1p": "log1p", "log2": "log2", "sin": "sin", "sinh": "sinh", "tan": "tan",
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "cbrt": "cbrt", "cos": "cos", "cosh": "cosh", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
+    "fmod": "fmod", "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "sin": "sin",
+    "sinh": "sinh", "tan": "tan",
 }  # fmt: skip
 """By ufunc the name of the function in C."""
 _WRITTEN_OUT = {("exp", "float32"), ("log", "float32"), ("sin", "float32"), ("cos", "float32")}
 """NumPy's loops of these call nothing."""
+_OF_C = {("sin", "float64"), ("cos", "float64")}
+"""They call the C library's, though NumPy brings others."""
 _LANES = {"float64": "8", "float32": "f16"}
 _BYTES = 64
 _TEST = """\
@@ -31,15 +34,17 @@ typedef T lanes_NAME;
 #else
 typedef T lanes_NAME __attribute__((vector_size(WIDTH * sizeof(T))));
 #endif
+typedef lanes_NAME call_NAME(LANES);
 static int same_NAME(void *loop, void *data, void *f, T *x, T *y, int64 count)
 {
-    char *a[] = {(char *)x, (char *)y};
-    const int64 s[] = {sizeof(T), sizeof(T)};
-    ((inner *)loop)(a, &count, s, data);
+    T *a[] = {ARRAYS};
+    const int64 s[] = {sizeof(T), sizeof(T), sizeof(T)};
+    ((inner *)loop)((char **)a, &count, s, data);
     for (int64 i = 0; i < count; i += WIDTH) {
-        lanes_NAME v;
+        lanes_NAME v, w;
         __builtin_memcpy(&v, x + i, sizeof(v));
-        v = ((lanes_NAME (*)(lanes_NAME))f)(v);
+        __builtin_memcpy(&w, x + count + i, sizeof(w));
+        v = ((call_NAME *)f)(VALUES);
         for (int k = 0; k < WIDTH; k++) {
             const T found = ((T *)&v)[k], wanted = y[i + k];
             if (__builtin_memcmp(&found, &wanted, sizeof(T)) && (found == found || wanted == wanted)) return 0;
@@ -50,19 +55,23 @@ static int same_NAME(void *loop, void *data, void *f, T *x, T *y, int64 count)
 static __attribute__((noinline)) int try_NAME(void *loop, void *data, void *f)
 {
 #if defined(__AVX512F__) || WIDTH == 1
-    enum { COUNT = 1024, ROUNDS = 4 };
-    T x[COUNT], y[COUNT];
-    const T odd[] = {0, -0.0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan(""), 0x1p-140, -0x1p-140, 700};
+    enum { COUNT = 1024, ROUNDS = 4, ODD = 16 };
+    T x[2 * COUNT], y[COUNT];
+    const T inf = __builtin_inf(), nan = __builtin_nan("");
+    const T odd[ODD] = {0, -0.0, 1, -1, inf, -inf, nan, 0x1p-140, -0x1p-140, 700, 0.5, -0.5, 1.5, 2, -2, 3};
     uint64 seed = 1;
-    for (int i = 0; i < COUNT * ROUNDS; i++) {
-        seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-        const BITS bits = seed >> (64 - 8 * sizeof(T));
-        const T part = (T)(int64)seed * (T)0x1p-63, near[] = {part, part * 4, part * 30, part * 800, 1 + part * part};
-        const int k = i % COUNT;
-        if (i < 10) x[k] = odd[i];
-        else if (i % 3 == 0) __builtin_memcpy(x + k, &bits, sizeof(T));
-        else x[k] = near[i % 5];
-        if (k == COUNT - 1 && !same_NAME(loop, data, f, x, y, COUNT)) return 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 2 * COUNT; i++) {
+            seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+            const int kind = (seed >> 32) % 8;
+            const BITS bits = seed >> (64 - 8 * sizeof(T));
+            const T part = (T)(int64)seed * (T)0x1p-63;
+            const T near[] = {part, part * 4, part * 30, part * 800, 1 + part * part};
+            if (kind == 0) x[i] = odd[(seed >> 40) % ODD];
+            else if (kind < 4) __builtin_memcpy(x + i, &bits, sizeof(T));
+            else x[i] = near[(seed >> 40) % 5];
+        }
+        if (!same_NAME(loop, data, f, x, y, COUNT)) return 0;
     }
     return 1;
 #else
@@ -95,7 +104,7 @@ def _found(ufunc: str, dtype: str) -> tuple[int, int]:
     if library is None or name is None or dtype not in _LANES or (ufunc, dtype) in _WRITTEN_OUT:
         return 0, 0
     end = _LANES[dtype]
-    own = [f"__svml_{name}{end}_ha", f"__svml_{name}{end}"] if ufunc not in ("sin", "cos") else []
+    own = [] if (ufunc, dtype) in _OF_C else [f"__svml_{name}{end}_ha", f"__svml_{name}{end}"]
     lanes = _BYTES // np.dtype(dtype).itemsize
     for symbol, count in (*((s, lanes) for s in own), (name if dtype == "float64" else f"{name}f", 1)):
         if hasattr(library, symbol):
@@ -115,12 +124,14 @@ def direct_address(name: str, dtype: str) -> int:
 
 def lanes_of(ufunc: str, dtypes: tuple[str, ...]) -> int:
     """How many numbers the function takes that stands for a loop; 0 where there is none."""
-    return _found(ufunc, dtypes[0])[1] if len(dtypes) == 2 and dtypes[0] == dtypes[1] else 0
+    return _found(ufunc, dtypes[0])[1] if len({*dtypes}) == 1 else 0
 
 
-def direct_test(ufunc: str, dtype: str) -> str:
-    """The text of the function that tells whether the one gives what the other does."""
+def direct_test(ufunc: str, dtype: str, two: bool) -> str:
+    """The text of the function that tells whether the one gives what the other does.  two: of how many arguments."""
     bits = f"uint{8 * np.dtype(dtype).itemsize}"
     words = {"T": dtype, "WIDTH": str(_found(ufunc, dtype)[1]), "BITS": bits}
+    words |= {"ARRAYS": "x, x + count, y", "VALUES": "v, w"} if two else {"ARRAYS": "x, y", "VALUES": "v"}
+    words["LANES"] = ", ".join([f"lanes_{ufunc}_{dtype}"] * (1 + two))
     text = _TEST.replace("NAME", f"{ufunc}_{dtype}")
-    return re.sub(r"\b(T|WIDTH|BITS)\b", lambda m: words[m[0]], text)
+    return re.sub(r"\b(T|WIDTH|BITS|ARRAYS|VALUES|LANES)\b", lambda m: words[m[0]], text)

@@ -232,14 +232,18 @@ class Printer:
 
     def _direct(self, x: Inner, ufunc: str, dtypes: tuple[str, ...], space: str) -> Iterator[str]:
         """The call without the loop, of the numbers side by side; the first one is in all lanes that are left."""
-        self.helpers.add(direct_test(ufunc, dtypes[0]))
-        (source, out), name, count = x.arrays, f"{ufunc}_{dtypes[0]}", int(str(self.expression(x.dims[0])))
+        *sources, out = x.arrays
+        self.helpers.add(direct_test(ufunc, dtypes[0], len(sources) == 2))
+        name, count, lanes = f"{ufunc}_{dtypes[0]}", int(str(self.expression(x.dims[0]))), lanes_of(ufunc, dtypes)
         loop, function = f"F[{2 * x.slot}], F[{2 * x.slot + 1}]", f"F[{2 * x.direct}]"
-        lanes = [f"{source}[{i if i < count else 0}]" for i in range(lanes_of(ufunc, dtypes))]
-        given = f"{{{', '.join(lanes)}}}" if len(lanes) > 1 else lanes[0]
+        given = [
+            ", ".join(f"{a}[{i if i < count and step != ZERO else 0}]" for i in range(lanes))
+            for a, step in zip(sources, x.strides, strict=False)
+        ]
+        args = ", ".join(f"(lanes_{name}){{{g}}}" if lanes > 1 else g for g in given)
         yield f"{space}if (is_{name}({loop}, {function})) {{"
-        yield f"{space}    const lanes_{name} r = ((lanes_{name} (*)(lanes_{name})){function})((lanes_{name}){given});"
-        yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if len(lanes) > 1 else 'r'};" for i in range(count))
+        yield f"{space}    const lanes_{name} r = ((call_{name} *){function})({args});"
+        yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if lanes > 1 else 'r'};" for i in range(count))
         yield f"{space}}} else"
 
     def _reduction(self, x: Inner) -> tuple[str, str] | None:
