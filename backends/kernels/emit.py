@@ -286,7 +286,7 @@ def _call(node: Call, w: Lowering) -> None:
         value = w.value(a)
         if isinstance(value, Scalar) or product(value.axes) == ONE:
             pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
-            strides.append(ZERO)  # as NumPy, which takes a power by one number in ways of their own
+            strides.append(ZERO if axes or node.whole else item_size(dtype))  # NumPy tells powers by one number by it
         else:
             pointers.append(w.whole(value, axes, dtype))
             strides.append(item_size(dtype))
