@@ -144,20 +144,16 @@ class ProgramOfChoices:
         """What costs are divided by."""
         return max(1.0, *(o.cost for _, o in self.options)) / 1e6
 
-    def program(self, cuts: bool = False) -> IntegerProgram:
-        """The matrix of all rows, and the costs to be minimized, divided by the scale.
-
-        cuts: with the rows that solutions of the relaxation broke.  Where they did not make one whole, branching takes
-        longer with them.
-        """
+    def program(self) -> IntegerProgram:
+        """The matrix of all rows, and the costs to be minimized, divided by the scale."""
         from scipy.sparse import csr_array
 
-        rows = [*self.rows, *self._cuts] if cuts else self.rows
+        rows = [*self.rows, *self._cuts]
         data = [v for row in rows for v in row.values()]
         columns = [n for row in rows for n in row]
         starts = np.cumsum([0, *(len(row) for row in rows)])
         matrix = csr_array((data, columns, starts), shape=(len(rows), self.size))
-        low = np.array([*self.low, *[0.0] * (len(rows) - len(self.rows))])
+        low = np.array([*self.low, *[0.0] * len(self._cuts)])
         costs, most = np.zeros(self.size), np.ones(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         if self.over is not None:

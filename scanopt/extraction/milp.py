@@ -21,7 +21,7 @@ from scanopt.progress import working
 __all__ = ["Solution", "Solver", "solve"]
 
 _ROUNDS = 60
-_LARGE = 5_000
+_LARGE = 600
 """Variables beyond which a row with the costs of all of them slows the solver more than it cuts off."""
 _GAP = 1e-9
 """A bound is reached by what costs so little more, of all."""
@@ -73,7 +73,7 @@ class Solver:
         self._model = model = ProgramOfChoices(self.problem)
         end = time.perf_counter() + seconds
         for _ in range(_ROUNDS):
-            program = model.program(cuts=True)
+            program = model.program()
             found = _apart(relaxed, program, end - time.perf_counter())
             if found is None:
                 break
