@@ -5,8 +5,20 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, Text, Value, as_row, const_at, ops
 from scanopt.facts.loops import lies_on
-from scanopt.facts.operators import by_element, left_neutral
-from scanopt.facts.values import float64, like, of_dtype, same_type, scalar, vector
+from scanopt.facts.operators import by_element, left_neutral, neutral
+from scanopt.facts.values import exponent, float64, like, of_dtype, same_type, scalar, vector
+
+
+def _columns(x: Value, n: Value) -> Value:
+    """n columns that are x."""
+    return ops.transpose(ops.repeat_rows(x, n), axes=(1, 0))
+
+
+def _total(x: Value, n: Value, c: Clock) -> Value:
+    """x added up n times."""
+    zero = const_at(c, "int64:0")
+    times = x * ops.cast(n, dtype="float64")
+    return ops.where(ops.greater(n, zero), times, ops.cast(zero, dtype="float64"))
 
 
 @law(
@@ -129,6 +141,77 @@ def column_of_ones_times_row(op: Op, e: Value, X: Value, k: Int, y: Value, d: Te
 
 
 @law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: T.exp(T.outer(T.ones_like(x), y)),
+    never=(
+        lambda x, y: T.outer(T.zeros_like(x), y),
+        lambda x, y: T.outer(x, T.ones_like(y)),
+        lambda x, y: T.outer(T.ones_like(x), T.cast(y, "float32")),
+    ),
+)
+def ones_outer_row(E: Value, x: Value, e: Value, y: Value, d: Text) -> Equation:
+    """The outer product of ones with a vector is that vector in every row."""
+    when = [exponent(e, "1"), like(E, x, e), of_dtype(E, d), of_dtype(y, d)]
+    return Equation(ops.outer(E, y), ops.repeat_rows(y, x.shape[0]), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, X: T.exp(T.outer(T.ones(X.shape[0]), x)),
+    never=(
+        lambda x, X: T.outer(T.zeros(X.shape[0]), x),
+        lambda x, X: T.outer(T.ones(X.shape[0], dtype="float32"), x),
+        lambda x, n: T.outer(T.ones(n), x),
+    ),
+)
+def full_outer_row(e: Value, X: Value, k: Int, y: Value, d: Text) -> Equation:
+    """The same where the ones are written by their number."""
+    n = X.shape[k]
+    when = [exponent(e, "1"), of_dtype(e, d), of_dtype(y, d)]
+    return Equation(ops.outer(ops.full(e, n, shape=(None,)), y), ops.repeat_rows(y, n), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: T.outer(y, T.ones_like(x)).sum(axis=1) * 2.0,
+    never=(
+        lambda x, y: T.outer(y, T.zeros_like(x)).sum(axis=1),
+        lambda x, y: T.outer(T.ones_like(x), y).sum(axis=1),
+        lambda x, y: T.outer(T.cast(y, "float32"), T.ones_like(x)).sum(axis=1),
+    ),
+)
+def row_outer_ones(E: Value, x: Value, e: Value, y: Value, d: Text) -> Equation:
+    """The outer product of a vector with ones is that vector in every column."""
+    when = [exponent(e, "1"), like(E, x, e), of_dtype(E, d), of_dtype(y, d)]
+    return Equation(ops.outer(y, E), _columns(y, x.shape[0]), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: (y[:, None] * T.ones_like(x)).sum(axis=1) * 2.0,
+    never=(
+        lambda x, y: (y[:, None] * T.zeros_like(x)).sum(axis=1),
+        lambda x, X: (X[:, None] * T.ones_like(x)).sum(axis=1),
+        lambda x, X: (x[:, None] * T.ones_like(X)).sum(axis=1),
+        lambda x, y: (T.cast(y, "float32")[:, None] * T.ones_like(x)).sum(axis=1),
+    ),
+)
+def column_times_ones(op: Op, E: Value, x: Value, e: Value, y: Value, d: Text) -> Equation:
+    """A column times a row of ones is that column, repeated."""
+    left = op(ops.expand_dims(y, axis=(1,)), E)
+    when = [like(E, x, e), neutral(op, e, d), of_dtype(y, d), vector(x), vector(y)]
+    return Equation(left, _columns(y, x.shape[0]), when=when)
+
+
+@law(
     licence="reassoc",
     stepwise=True,
     example=(
@@ -142,8 +225,20 @@ def column_of_ones_times_row(op: Op, e: Value, X: Value, k: Int, y: Value, d: Te
 )
 def sum_of_repeated(x: Value, n: Value, c: Clock) -> Equation:
     """The sum of n equal rows is n times that row, and zero if there are none, whatever the row is."""
-    zero = const_at(c, "int64:0")
-    times = x * ops.cast(n, dtype="float64")
-    total = ops.where(ops.greater(n, zero), times, ops.cast(zero, dtype="float64"))
     left = ops.sum(ops.repeat_rows(x, n), axis=(0,), keepdims=False)
-    return Equation(left, total, when=[float64(x), lies_on(x, c)])
+    return Equation(left, _total(x, n, c), when=[float64(x), lies_on(x, c)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: T.outer(y, T.ones_like(x)).sum(axis=1) * 2.0,
+    never=(
+        lambda x, y: T.outer(y, T.ones_like(x)).sum(axis=0),
+        lambda x, y: T.outer(T.cast(y, "float32"), T.ones_like(x, dtype="float32")).sum(axis=1),
+    ),
+)
+def sum_of_repeated_columns(x: Value, n: Value, c: Clock) -> Equation:
+    """The same for columns."""
+    left = ops.sum(_columns(x, n), axis=(1,), keepdims=False)
+    return Equation(left, _total(x, n, c), when=[float64(x), lies_on(x, c)])

@@ -169,7 +169,6 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "state_that_never_changes 3": "that laws find it to be written back as it was",
         "horner 3": "chunks of chunks are left out, so that the search ends",
         "rows_between_computed_bounds 2": "how many rows are left is computed once more, of those that are left",
-        "sum_from_below 2": "it is 2 % cheaper the second time, and why is not known yet",
         "rows_between_computed_bounds 3": "how many rows are left is computed once more, of those that are left",
         "row_at_computed_place 3": "how many rows are left is computed once more, of those that are left",
         "value_seen_backwards 2": "a row that may not be there, of an array that only laws wrote",

@@ -32,6 +32,39 @@ def _filled(x: Any) -> Any:
     return scanopt.scan(write, [T.arange(x.shape[0]), x], [np.float64(0), T.zeros_like(x)])[0][1][-1]
 
 
+def _filled_backwards(x: Any, places: Any) -> Any:
+    """The same, in the other direction."""
+    write = lambda i, v, s, rows: (T.tanh(s + v), T.set_subtensor(rows[i], T.tanh(s + v)))  # noqa: E731
+    return scanopt.scan(write, [places, x[::-1]], [np.float64(0), T.zeros_like(x)])[0][1][-1]
+
+
+def _rows_of_entries(x: Any, y: Any) -> Any:
+    """tanh of the outer product, entry by entry, one row after the other."""
+
+    def row(v: Any, y: Any) -> Any:
+        write = lambda j, w, row, v: T.set_subtensor(row[j], T.tanh(v * w))  # noqa: E731
+        return scanopt.scan(write, [T.arange(y.shape[0]), y], T.zeros_like(y), [v])[0][-1]
+
+    return scanopt.map(row, x, [y])[0]
+
+
+def _entries_of_a_matrix(x: Any, y: Any) -> Any:
+    """The same, written into a matrix that both loops carry."""
+
+    def row(i: Any, v: Any, rows: Any, y: Any) -> Any:
+        write = lambda j, w, rows, i, v: T.set_subtensor(rows[i, j], T.tanh(v * w))  # noqa: E731
+        return scanopt.scan(write, [T.arange(y.shape[0]), y], rows, [i, v])[0][-1]
+
+    start = T.zeros((x.shape[0], y.shape[0]))
+    return scanopt.scan(row, [T.arange(x.shape[0]), x], start, [y])[0][-1]
+
+
+def _heat(x: Any, before: Callable[[Any], Any], behind: Callable[[Any], Any]) -> Any:
+    """Heat that flows around a ring."""
+    step = lambda u: u + 0.1 * (before(u) - 2.0 * u + behind(u))  # noqa: E731
+    return scanopt.scan(step, None, x, n_steps=50)[0][-1]
+
+
 def _companion(x: Any) -> Any:
     """A filter of second order, by products with a constant matrix."""
     matrix, first = T.constant(np.array([[0.5, 0.2], [1.0, 0.0]])), T.constant(np.array([1.0, 0.0]))
@@ -46,6 +79,29 @@ def _one_by_one(x: Any) -> Any:
 
 WRITINGS: dict[str, Sequence[Formula]] = {
     "rows written one by one": (lambda x, y: _tanh(np.float64(0), x), lambda x, y: _filled(x)),
+    "rows written backwards": (
+        lambda x, y: _tanh(np.float64(0), x[::-1])[::-1],
+        lambda x, y: _filled_backwards(x, T.arange(x.shape[0] - 1, -1, -1)),
+        lambda x, y: _filled_backwards(x, T.arange(x.shape[0])[::-1]),
+        lambda x, y: _filled_backwards(x, x.shape[0] - 1 - T.arange(x.shape[0])),
+        lambda x, y: _filled_backwards(x, -1 - T.arange(x.shape[0])),
+    ),
+    "entries written one by one": (
+        lambda x, y: T.tanh(T.outer(x, y)),
+        lambda x, y: _rows_of_entries(x, y),
+        lambda x, y: _entries_of_a_matrix(x, y),
+    ),
+    "around a ring": (
+        lambda x, y: _heat(x, lambda u: T.concatenate([u[-1:], u[:-1]]), lambda u: T.concatenate([u[1:], u[:1]])),
+        lambda x, y: _heat(x, lambda u: T.roll(u, 1), lambda u: T.roll(u, -1)),
+    ),
+    "sums of columns that are ones": (
+        lambda x, y: T.repeat(y[None], x.shape[0], axis=0).sum(axis=0),
+        lambda x, y: T.outer(T.ones_like(x), y).sum(axis=0),
+        lambda x, y: T.outer(T.ones(x.shape[0]), y).sum(axis=0),
+        lambda x, y: T.outer(y, T.ones_like(x)).sum(axis=1),
+        lambda x, y: (y[:, None] * T.ones_like(x)).sum(axis=1),
+    ),
     "a companion matrix": (lambda x, y: _one_by_one(x), lambda x, y: _companion(x)),
     "always true": (
         lambda x, y: T.exp(x),

@@ -100,6 +100,8 @@ def _axes(g: Encoded, i: int, f: Form, known: KnownLengths, states: Mapping[int,
             each = known.axes.get(states.get(f.args[0], -1), known.axes[f.args[0]])
             whole = f.kind == "stack" and not g.clocks[f.clock].until
             return (known.values[g.clocks[f.clock].steps] if whole else ("axis", i, 0), *each)
+        case "apply" if f.operator == _COUNT and (n := _counted_down(g, f, known)) is not None:
+            return (n,)
         case "apply" if isinstance(f.operator, Op) and f.operator.name == "in_chunks":
             (rows, *rest), own = known.axes[f.args[0]], ("axis", i, 1)
             return (_chunks(f.operator, rows), own, *rest)
@@ -108,6 +110,20 @@ def _axes(g: Encoded, i: int, f: Form, known: KnownLengths, states: Mapping[int,
         case _:
             return None
 
+
+_COUNT = Op.make("arange", dtype="int64")
+
+
+def _counted_down(g: Encoded, f: Form, known: KnownLengths) -> Hashable | None:
+    """The length n of n-1, n-2, ... 0, where n is one: how these are written with other bounds is not looked at."""
+    first, (down, end) = g.classes[f.args[0]][0], (known.values[i] for i in f.args[:0:-1])
+    if (down, end) != (("number", -1), ("number", -1)) or first.operator != _LESS:
+        return None
+    n, one = (known.values[i] for i in first.args)
+    return n if one == ("number", 1) and _is_length(n) else None
+
+
+_LESS = Op.make("subtract")
 
 # Shape rules, tried
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,19 +30,43 @@ _MOST_TRIPS = 10**100
 
 
 def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> dict[str, Operand]:
-    """Per input a dtype, a full shape and, for integer scalars, a value: given or assumed."""
+    """Per input a dtype, a full shape and, for integer scalars, a value: given or assumed.
+
+    A length that the program requires to be at least some number is assumed to be no less.
+    """
     out: dict[str, Operand] = {}
+    least = _required(g)
     for key, type in g.inputs.items():
         if example is not None and key in example:
             value = example[key]
             known = value if value.ndim == 0 and value.dtype.kind in "iu" else None
             out[key] = Operand(value.dtype.name, value.shape, known)
         else:
-            shape = tuple(DEFAULT if n is None else n for n in type.shape)
+            shape = tuple(max(DEFAULT, least.get((key, k), 0)) if n is None else n for k, n in enumerate(type.shape))
             scalar = type.ndim == 0 and np.dtype(type.dtype).kind in "iu"
             assumed = np.array(DEFAULT, type.dtype) if scalar else None
             out[key] = Operand(type.dtype, shape, assumed)
     return out
+
+
+def _required(g: TermGraph) -> dict[tuple[str, int], int]:
+    """The lengths of axes of inputs that must be at least a number that the program has, and that number."""
+    found: dict[tuple[str, int], int] = {}
+    for c in g.checks:
+        for f in g.classes[c]:
+            if isinstance(f.operator, Op) and f.operator.name == "require" and f.operator.options["relation"] == "ge":
+                lengths, least = (g.classes[a] for a in f.args)
+                for n in (int(g.consts[x.key]) for x in least if x.kind == "const"):
+                    found |= {axis: max(n, found.get(axis, 0)) for axis in _axes_of_inputs(g, lengths)}
+    return found
+
+
+def _axes_of_inputs(g: TermGraph, forms: Iterable[Form]) -> Iterator[tuple[str, int]]:
+    """The axes of inputs of which these are the length."""
+    for f in forms:
+        if isinstance(f.operator, Op) and f.operator.name == "shape_i":
+            axis = int(f.operator.options["axis"])
+            yield from ((x.key, axis) for x in g.classes[f.args[0]] if x.kind == "input")
 
 
 def assumes(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> bool:

@@ -38,6 +38,16 @@ def preceded_by(m: Model, c: Clock, v: Value, w: Value) -> None:
 @fact
 def written_in_order(m: Model, v: Term, w: Value) -> None:
     """After step t the rows up to t are what was written there, and the others are what they were before the loop."""
+    _written(m, v, w, backwards=False)
+
+
+@fact
+def written_backwards(m: Model, v: Term, w: Value) -> None:
+    """The same, counted from the last row."""
+    _written(m, v, w, backwards=True)
+
+
+def _written(m: Model, v: Term, w: Value, backwards: bool) -> None:
     c = Clock("c")
 
     def rows(at: At) -> SymbolicArray:
@@ -46,7 +56,7 @@ def written_in_order(m: Model, v: Term, w: Value) -> None:
         done = -1 if step is None else step
         steps = range(m.loops.executed(c, outside))
         found = [m.value(w, {**at, c: t}) if t <= done else m.junk(like.dtype, like.shape) for t in steps]
-        return joined_rows(like.dtype, found, like.shape)
+        return joined_rows(like.dtype, found[::-1] if backwards else found, like.shape)
 
     say(m, v, rows)
 

@@ -156,3 +156,12 @@ def _unless_flagged(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicAr
     if times is None or int(times):
         m.raises(disjunction(*(_flag(x, xs[0].dtype) for x in xs[0].data[-1])))
     return filled(dtype, shape or (), list(xs[0].data[:-1].reshape(-1)))
+
+
+@meaning("outer")
+def _outer(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    x, y = xs
+    dtype, shape = result_type(m, op, xs)
+    if shape is None or x.data.ndim != 1 or y.data.ndim != 1:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return applied(m, Op.make("multiply"), [applied(m, Op.make("expand_dims", axis=(1,)), [x]), y])
