@@ -5,12 +5,11 @@ from typing import Any
 import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
-from scanopt.calculus.condition import Condition
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, counted, delay, hold, ops, seq, steps, vmap
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.states import becomes
-from scanopt.facts.values import int64, nothing, positive, scalar, small_integer, small_number, within_int64
+from scanopt.facts.values import int64, nothing, positive, scalar, small_integer, within_int64
 
 _ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
 _LOOKUP = ops("getitem", index=("array",))
@@ -164,64 +163,6 @@ def count_below_its_end(n: Value) -> Equation:
     """0, 1, ... n-1 are their own remainders modulo n."""
     count = counted(const_int(0), n)
     return Equation(ops.remainder(count, n), count)
-
-
-def _around(X: Value, zero: Value, one: Value, k: Value) -> Value:
-    """X rolled by k."""
-    n = X.shape[0]
-    return _LOOKUP(X, ops.remainder(ops.arange(zero, n, one, dtype="int64") - k, n))
-
-
-def _from(X: Value, m: Value) -> Value:
-    """The rows of X from a place on, and those before it."""
-    return ops.concatenate(X[m : X.shape[0]], X[:m], axis=0)
-
-
-def _by(zero: Value, one: Value, k: Value, number: str) -> list[Condition]:
-    """Places are counted from 0 by 1, and k is this number."""
-    return [small_number(zero, "0"), small_number(one, "1"), small_number(k, number)]
-
-
-@law(
-    licence="exact",
-    example=(
-        lambda x: x - T.roll(x, 1),
-        lambda x: scanopt.scan(lambda x: T.tanh(x) - T.roll(x, 1), None, x, n_steps=9)[0],
-    ),
-    never=(
-        lambda x: x - T.roll(x, 2),
-        lambda x: x - T.roll(x, -1),
-        lambda x: x[(T.arange(x.shape[0] - 1) - 1) % x.shape[0]],
-        lambda x, y: x[(T.arange(y.shape[0]) - 1) % y.shape[0]],
-        lambda x: x[(T.arange(1, x.shape[0]) - 1) % x.shape[0]],
-        lambda x: x[(T.arange(0, x.shape[0], 2) - 1) % x.shape[0]],
-    ),
-)
-def rolled_by_one(X: Value, z: Value, e: Value, k: Value) -> Equation:
-    """roll by 1 is the last row in front of the others."""
-    last = ops.maximum(X.shape[0] - e, z)
-    return Equation(_around(X, z, e, k), _from(X, last), when=_by(z, e, k, "1"))
-
-
-@law(
-    licence="exact",
-    example=(
-        lambda x: x - T.roll(x, -1),
-        lambda x: scanopt.scan(lambda x: T.tanh(x) - T.roll(x, -1), None, x, n_steps=9)[0],
-    ),
-    never=(
-        lambda x: x - T.roll(x, -2),
-        lambda x: x - T.roll(x, 1),
-        lambda x: x[(T.arange(x.shape[0] + 1) + 1) % x.shape[0]],
-        lambda x, y: x[(T.arange(y.shape[0]) + 1) % y.shape[0]],
-        lambda x: x[(T.arange(1, x.shape[0]) - -1) % x.shape[0]],
-        lambda x: x[(T.arange(0, x.shape[0], 2) - -1) % x.shape[0]],
-    ),
-)
-def rolled_back_by_one(X: Value, z: Value, e: Value, k: Value) -> Equation:
-    """roll by -1 is the first row behind the others."""
-    second = ops.minimum(X.shape[0], e)
-    return Equation(_around(X, z, e, k), _from(X, second), when=_by(z, e, k, "-1"))
 
 
 @law(

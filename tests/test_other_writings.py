@@ -59,12 +59,6 @@ def _entries_of_a_matrix(x: Any, y: Any) -> Any:
     return scanopt.scan(row, [T.arange(x.shape[0]), x], start, [y])[0][-1]
 
 
-def _heat(x: Any, before: Callable[[Any], Any], behind: Callable[[Any], Any]) -> Any:
-    """Heat that flows around a ring."""
-    step = lambda u: u + 0.1 * (before(u) - 2.0 * u + behind(u))  # noqa: E731
-    return scanopt.scan(step, None, x, n_steps=50)[0][-1]
-
-
 def _companion(x: Any) -> Any:
     """A filter of second order, by products with a constant matrix."""
     matrix, first = T.constant(np.array([[0.5, 0.2], [1.0, 0.0]])), T.constant(np.array([1.0, 0.0]))
@@ -90,10 +84,6 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.tanh(T.outer(x, y)),
         lambda x, y: _rows_of_entries(x, y),
         lambda x, y: _entries_of_a_matrix(x, y),
-    ),
-    "around a ring": (
-        lambda x, y: _heat(x, lambda u: T.concatenate([u[-1:], u[:-1]]), lambda u: T.concatenate([u[1:], u[:1]])),
-        lambda x, y: _heat(x, lambda u: T.roll(u, 1), lambda u: T.roll(u, -1)),
     ),
     "sums of columns that are ones": (
         lambda x, y: T.repeat(y[None], x.shape[0], axis=0).sum(axis=0),

@@ -48,11 +48,11 @@ class _Filled:
     def by_rows(self, new: int, array: int, row: int, place: int) -> Given:
         """`new` is an array of which a row is set."""
         g, axes = self._g, self._lengths.axes
-        start, n = self._start(array, new), self._steps(array)
+        start = self._start(array, new)
         if start is None or g.types[row].dtype != g.types[array].dtype:
             return
         before = next((i for i, f in g.forms() if f.kind == "delay" and row in g.states[f.state].updates), row)
-        if axes[start] == (n, *axes[before]) and (way := self._way(place, array)):
+        if axes[start] == (self._steps(array), *axes[before]) and (way := self._way(place, array)):
             yield f"written_{way}", (new, row)
 
     def by_entries(self, new: int, array: int, entry: int, i: int, j: int) -> Given:

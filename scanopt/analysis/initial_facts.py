@@ -274,8 +274,6 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
     """Whether it is a power of two, and whether it is far from the numbers that its dtype cannot hold."""
     if value.dtype == np.int64 and not value.ndim and -_SMALL < value < _SMALL:
         yield "small_integer", (i,)
-        if abs(value) < 2:
-            yield "small_number", (i, str(int(value)))
         if value > 0:
             yield "positive", (i,)
     if value.dtype in (np.float32, np.float64) and not value.ndim and np.isfinite(value) and value:

@@ -172,12 +172,6 @@ def exponent(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
 
 
 @fact
-def small_number(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
-    """v is the number k, -1, 0 or 1, a constant of dtype int64 (given)."""
-    yield when(v.is_(hold(c, x)), small_number(x, k)).then(small_number(v, k))
-
-
-@fact
 def small_integer(v: Value) -> None:
     """v is an int64 constant far from the limits of int64 (given)."""
 

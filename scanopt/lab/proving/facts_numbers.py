@@ -68,11 +68,6 @@ def small_integer(m: Model, v: Term) -> None:
 
 
 @fact
-def small_number(m: Model, v: Term, k: Text | str) -> None:
-    say(m, v, lambda at: array(np.int64(str(k))))
-
-
-@fact
 def positive(m: Model, v: Term) -> None:
     number = m.choose(f"the number {v}", (1, 2))
     say(m, v, lambda at: array(np.int64(number)))
