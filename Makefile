@@ -27,7 +27,7 @@ examples: $(VENV)/.stamp ## fifteen everyday programs, each with a picture in bu
 test: lint types pytest ## what has to hold: of tests with many random or similar cases a share of them
 
 test-all: export SCANOPT_TESTS := all
-test-all: test ## the same with all cases, which takes five times as long
+test-all: test ## the same with all cases, which takes half an hour on two cores
 
 check: lint types ## what a commit has to pass: format, types, and some tests
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) $(SMOKE)
