@@ -4,7 +4,7 @@ import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Int, Value, as_row, const_int, counted, ops
+from scanopt.calculus.terms import Value, as_row, const_int, counted, ops
 from scanopt.facts.values import exponent, int64, scalar, within_int64
 
 _ONE = T.constant(1, dtype="int64")
@@ -129,16 +129,6 @@ def length_of_count(n: Value) -> Equation:
     zero = const_int(0)
     length = ops.maximum(ops.cast(n, dtype="int64"), zero)
     return Equation(counted(zero, n).shape[0], length, when=[within_int64(n)])
-
-
-@law(
-    licence="exact",
-    example=lambda x: T.maximum(x[:-2].shape[0], 0) * 2,
-    never=(lambda x: T.maximum(x.shape[0], 1) * 2, lambda n: T.maximum(n, 0) * 2),
-)
-def length_not_below_zero(X: Value, k: Int) -> Equation:
-    """No length is less than 0."""
-    return Equation(ops.maximum(X.shape[k], const_int(0)), X.shape[k])
 
 
 @law(
