@@ -32,11 +32,12 @@ Given = Iterator[tuple[str, tuple[Any, ...]]]
 
 def written_in_order(g: Encoded, lengths: Callable[[], KnownLengths]) -> Given:
     """The states that, after all steps of their loop, are the trace of what each step writes, or its reverse."""
-    for new, f in g.forms():
-        if f.operator == _SET:
-            yield from _Filled(g, lengths()).by_rows(new, *f.args)
-        if f.operator == _SET_ENTRY:
-            yield from _Filled(g, lengths()).by_entries(new, *f.args)
+    setting = [(i, f) for i, f in g.forms() if f.operator in (_SET, _SET_ENTRY)]
+    if not setting:
+        return
+    filled = _Filled(g, lengths())
+    for new, f in setting:
+        yield from (filled.by_rows if f.operator == _SET else filled.by_entries)(new, *f.args)
 
 
 class _Filled:

@@ -111,19 +111,17 @@ def _axes(g: Encoded, i: int, f: Form, known: KnownLengths, states: Mapping[int,
             return None
 
 
-_COUNT = Op.make("arange", dtype="int64")
+_COUNT, _SUBTRACT = Op.make("arange", dtype="int64"), Op.make("subtract")
 
 
 def _counted_down(g: Encoded, f: Form, known: KnownLengths) -> Hashable | None:
     """The length n of n-1, n-2, ... 0, where n is one: how these are written with other bounds is not looked at."""
     first, (down, end) = g.classes[f.args[0]][0], (known.values[i] for i in f.args[:0:-1])
-    if (down, end) != (("number", -1), ("number", -1)) or first.operator != _LESS:
+    if (down, end) != (("number", -1), ("number", -1)) or first.operator != _SUBTRACT:
         return None
     n, one = (known.values[i] for i in first.args)
     return n if one == ("number", 1) and _is_length(n) else None
 
-
-_LESS = Op.make("subtract")
 
 # Shape rules, tried
 
