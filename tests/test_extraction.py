@@ -310,6 +310,21 @@ def test_no_time_for_the_exact_search() -> None:
     assert done.extraction.cost <= f_cost(two_phases)
 
 
+def test_where_the_fewest_phases_allow_nothing_loops_run_once_more() -> None:
+    """A gradient whose loops the laws made one: with as few phases as its results ask for, none of its choices has an
+    order."""
+    made = _with_gradients(built(generate(85)))
+    encoded = encode([*made.values], made.outputs)
+    found = optimize(encoded, standard_laws(), Settings(exact=False)).extraction
+    assert found.problem.more_phases == 1
+    assert greedy(replace(found.problem, more_phases=0, options={}, roots=())) is None
+    assert found.cost < 0.96 * as_written(encoded, Settings()).cost
+    values = [np.asarray(x) for x in made.values.values()]
+    want = interpret(list(made.outputs), dict(zip(made.values, values, strict=True)))
+    for a, b in zip(executor("numpy").compile(lower(found))(values), want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
 def f_cost(program: Callable[..., Any]) -> float:
     inputs, outputs = build(program)
     return scanopt.function(inputs, outputs, cost="numpy").cost_before

@@ -85,10 +85,10 @@ class _Known:
     results: dict[Hashable, Operand] = field(default_factory=dict[Hashable, Operand])
     evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
 
-    def problem(self, graph: TermGraph, settings: Settings, more_phases: int = 0) -> Problem:
+    def problem(self, graph: TermGraph, settings: Settings) -> Problem:
         """The choice of a program from a graph."""
         sizes = Sizes(graph, example_operands(graph, settings.example), self.results)
-        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations, more_phases=more_phases)
+        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations)
 
 
 def as_written(program: Encoded, settings: Settings) -> Extraction:
@@ -206,9 +206,8 @@ def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known:
         problem = known.problem(graph, settings)
         found = search(problem)
         if written.cost < found.cost and len(problem.options) <= _FEW:
-            wider = known.problem(graph, settings, more_phases=1)
-            if (better := search(wider)).cost < written.cost:
-                problem, found = wider, better
+            found = min(search(problem.wider()), found, key=lambda x: x.cost)
+        problem = found.problem
     except NoProgramFoundError:  # the program as written is one
         found = replace(written, bound=0.0, method="written", optimal=False)
     if written.cost < found.cost:

@@ -132,7 +132,8 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
     Where nothing is proven, a thorough search goes on, a second or two for large programs.  Where bytes are limited,
-    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.
+    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.  Where nothing is
+    found quickly, but with one phase more of every loop something is, that is what is searched.
 
     seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
     patience: seconds that it may take per unit of cost of what was found quickly (three seconds are always allowed).
@@ -150,6 +151,8 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         cost = total(near.choice)
         return Extraction(problem, near.choice, near.schedule, cost, min(near.bound, cost), "milp", True)
     quick = _quickly_found(problem, near, exact)
+    if quick is None and not problem.more_phases and greedy(wider := problem.wider(), first=True):
+        return extract(wider, seconds, exact, patience)
     solution = solver.solve(min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)

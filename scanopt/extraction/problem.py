@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -116,6 +116,10 @@ class Problem:
         self.roots = tuple(Instance(r) for r in dict.fromkeys(wanted))
         while not self._complete():
             self._allow_more_phases()
+
+    def wider(self) -> Problem:
+        """The same with one phase more of every loop."""
+        return replace(self, more_phases=self.more_phases + 1, options={}, roots=())
 
     def usable(self, f: Form) -> bool:
         """Whether a form can be computed."""
