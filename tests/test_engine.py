@@ -19,6 +19,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, hold
 from scanopt.egraph import engine, engine_process
 from scanopt.egraph.engine import Engine, EngineError, take
+from scanopt.egraph.engine_rules import RulesOnDemand
 from scanopt.egraph.saturation import Limits, Round, run_schedule
 from scanopt.egraph.schedule import EVERYTHING
 
@@ -252,6 +253,53 @@ def test_commands_are_run_one_by_one() -> None:
     told = Told()
     engine_process.run(told, '(a)\n(b\n  (c))\n(d ")")\n(e)')
     assert told.texts == ["(a)\n", "(b\n  (c))\n", '(d ")")\n(e)\n']
+
+
+RULES_APART = """(relation a (i64))
+(ruleset r)
+(rule ((a 1)) ((a 2)) :ruleset r)
+
+(ruleset s) (rule ((a 2)) ((a 3)) :ruleset s)
+(unstable-combined-ruleset both r s)
+(rule ((a 5)) ((a 6)))"""
+
+
+def test_rules_are_loaded_when_a_command_names_their_ruleset() -> None:
+    told: list[str] = []
+    rules = RulesOnDemand(RULES_APART, lambda command: told.append(command) or [])
+    r, s, both = RULES_APART.splitlines()[1:3], RULES_APART.splitlines()[4], RULES_APART.splitlines()[5]
+    assert told == ["(relation a (i64))", "(rule ((a 5)) ((a 6)))"]
+    told.clear()
+    rules.run("(run s 1)")
+    rules.run("(run s 2)")
+    assert told == [s, "(run s 1)", "(run s 2)"]
+    rules.run("(run both 1)")
+    assert told[3:] == [*r, both, "(run both 1)"]
+    told.clear()
+    rules.again()
+    assert told == [s, *r, both]
+    told.clear()
+    rules.again()  # they are below the level of the engine now
+    assert not told
+
+
+def test_what_a_program_had_loaded_is_there_for_the_next_one() -> None:
+    engine = take(RULES_APART)
+    try:
+        engine.run("(a 1)")
+        (report,) = engine.run("(run both 5)")
+        assert report.matches
+        assert engine.sizes()[0]["a"] == 3
+        engine.run("(relation own (i64))")  # so that a new level has to be opened
+        engine.clear()
+        engine.run("(a 1) (run both 5)")
+        assert engine.sizes()[0]["a"] == 3
+    finally:
+        engine.close()
+    again = take(RULES_APART)
+    again.run("(a 2) (run both 5)")
+    assert (again.sizes()[0]["a"], "own" in again.sizes()[0]) == (2, False)
+    again.close()
 
 
 # ---- processes ----

@@ -43,6 +43,7 @@ class Additions:
         self._added: list[str] = []
         self._lasting: dict[str, str] = {}  # commands, and what of each a program repeats that uses it again
         self._used: dict[str, None] = {}  # those of this program
+        self._clearing: list[str] = []  # the rules that delete rows of operators, not needed before the first deletion
 
     @property
     def must_go(self) -> bool:
@@ -70,8 +71,14 @@ class Additions:
         found = self._run(command)
         if operator:
             row = f"({operator[1]})"
-            self._run(f"(rule ((= {CLEARED}_as {row})) ((delete {row})) :ruleset {CLEARING})")
+            self._clearing.append(f"(rule ((= {CLEARED}_as {row})) ((delete {row})) :ruleset {CLEARING})")
         return found
+
+    def before_clearing(self) -> None:
+        """Have the rows of all operators deleted with the others."""
+        for rule in self._clearing:
+            self._run(rule)
+        self._clearing = []
 
     def end(self) -> None:
         """Note that the program has been removed."""
@@ -84,7 +91,7 @@ class Additions:
 
     def forget(self) -> None:
         """Note that all has gone."""
-        self._added, self._combined, self._lasting, self._used = [], {}, {}, {}
+        self._added, self._combined, self._lasting, self._used, self._clearing = [], {}, {}, {}, []
 
     def again(self) -> None:
         """Add again, after all has gone, what this program has added, and rulesets made of what is there."""

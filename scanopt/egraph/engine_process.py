@@ -35,11 +35,13 @@ if __package__:
     from scanopt.egraph import engine_additions as additions
     from scanopt.egraph import engine_memory as memory
     from scanopt.egraph import engine_messages as messages
+    from scanopt.egraph import engine_rules as rules
 else:  # started by its path
     here = os.path.dirname(os.path.abspath(__file__))
     memory = loaded("engine_memory", os.path.join(here, "engine_memory.py"))
     messages = loaded("engine_messages", os.path.join(here, "engine_messages.py"))
     additions = loaded("engine_additions", os.path.join(here, "engine_additions.py"))
+    rules = loaded("engine_rules", os.path.join(here, "engine_rules.py"))
 
 KEPT = 3
 """Sets of rules, of those used last, for which an engine (about 20 MB) is kept: of programs, of storage, with notes."""
@@ -109,27 +111,37 @@ class Server:
 class Worker:
     """An engine with some rules, in the one thread that may use it.
 
-    Loading rules costs more than most programs, so they are loaded once and each program is removed afterwards: by
-    rules that delete all rows or, if it brought rules of its own or is large, by leaving the engine's level (push,
-    pop), which copies all rules.  start: seconds that loading took.  fresh: bytes that the process held then.
+    Loading rules costs more than most programs, so each is loaded once, when a program first needs it, and the program
+    is removed afterwards: by rules that delete all rows or, if it brought rules of its own or is large, by leaving the
+    engine's level (push, pop), which copies all rules.  fresh: bytes that the process held before the first program.
     """
 
     def __init__(self, bindings: Any, text: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
-        self.start = 0.0
         self.fresh = 0
         self.ready = False
         self._bindings = bindings
         self._text = text
         self._receive, self._send = receive, send
         self._engine: Any = None
+        self._rules: Any = None
+        self._rows: dict[str, int] = {}  # those of the rules themselves
         self._begun = 0
         self._cleared = 0
-        self._clears = True
+        self._clears: bool | None = None  # unknown until the first time
         self._failed = False
-        self._additions = additions.Additions(lambda command: run(self._engine, command))
+        self._additions = additions.Additions(self._told)
         self._turns: SimpleQueue[bool] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def start(self) -> float:
+        """The seconds that loading rules has taken."""
+        return float(self._rules.seconds) if self._rules else 0.0
+
+    def _told(self, command: str) -> list[Any]:
+        """What a command comes to."""
+        return list(self._rules.run(command))
 
     def answer(self) -> None:
         """Answer the requests about one program."""
@@ -156,23 +168,15 @@ class Worker:
                 self._end()
 
     def _begin(self) -> None:
-        """Load the rules, if they are not loaded yet."""
+        """Make the engine, if it is not there yet."""
         if self._engine is None:
-            start, engine = time.thread_time(), self._bindings.EGraph()
-            run(engine, self._text)
+            engine = self._bindings.EGraph()
+            self._rules = rules.RulesOnDemand(self._text, partial(run, engine))
             run(engine, "(push)")
-            self._engine, self._failed = engine, False
+            self._engine, self._failed, self._clears = engine, False, None
             self._additions.forget()
-            self._try_clearing()
-            self.start, self.fresh = time.thread_time() - start, memory.used()[0]
+            self._rows, self.fresh = self._sizes(), memory.used()[0]
         self._begun = memory.used()[1]
-
-    def _try_clearing(self) -> None:
-        """Check that deleting all rows and restoring brings back the rows of the rules themselves."""
-        rows = self._sizes()
-        self._clears = self._cleared_out() and self._sizes() == {**rows, additions.CLEARED: 1}
-        if not self._clears:
-            self._restart()
 
     def _end(self) -> None:
         """Remove the program and the rules that it brought."""
@@ -186,20 +190,25 @@ class Worker:
         self.ready = True
 
     def _cleared_out(self) -> bool:
-        """Delete all rows by rules; return whether nothing of the program is left."""
-        if self._failed or not self._clears or sum(self._sizes().values()) > _LARGE:
+        """Delete all rows by rules; return whether nothing of the program is left, and all rows of the rules are."""
+        if self._failed or self._clears is False or sum(self._sizes().values()) > _LARGE:
             return False
-        run(self._engine, f"(run {additions.CLEARING} 1)")
+        self._additions.before_clearing()
+        self._told(f"(run {additions.CLEARING} 1)")
         if any(self._sizes().values()):  # rows that no rule sees any more
             return False
         self._cleared += 1
-        run(self._engine, f"({additions.CLEARED} {self._cleared}) (run {additions.RESTORING} 1)")
-        return True
+        self._told(f"({additions.CLEARED} {self._cleared}) (run {additions.RESTORING} 1)")
+        if self._clears is None:
+            there = {name: n for name, n in self._sizes().items() if n}
+            self._clears = there == {name: n for name, n in self._rows.items() if n} | {additions.CLEARED: 1}
+        return self._clears
 
     def _restart(self) -> None:
         """Replace the level of the engine by a new one, with the rules that this program added."""
-        for command in ("(pop)", "(push)"):
-            run(self._engine, command)
+        run(self._engine, "(pop)")
+        self._rules.again()
+        run(self._engine, "(push)")
         self._additions.again()
         self._failed = False
 
@@ -208,7 +217,7 @@ class Worker:
     def run(self, text: str) -> list[Any]:
         """What the commands of a text come to: reports of runs."""
         found: list[Any] = []
-        for command in commands(text):
+        for command in rules.commands(text):
             found += self._additions.run(command)
         return [told for x in found if (told := plain(x)) is not None]
 
@@ -253,7 +262,7 @@ class Worker:
         """Run a ruleset once, or until nothing new follows; the reports of it."""
         runs = most = _AT_ONCE if again else 1
         while runs == most:  # the command, unlike `repeat` in a schedule, ends with the first run that finds nothing
-            (result,) = run(self._engine, f"(run {ruleset} {most})")
+            (result,) = self._told(f"(run {ruleset} {most})")
             report = plain(result, timed=False)
             yield report
             runs = report[3] if again else 0
@@ -303,20 +312,7 @@ def run(engine: Any, text: str) -> list[Any]:
     They are run one by one: every term that is parsed keeps the whole text it stands in, and all rules at once, or
     a few thousand folded constants, take gigabytes.
     """
-    return [result for command in commands(text) for result in engine.run_program(*engine.parse_program(command))]
-
-
-def commands(text: str) -> Iterator[str]:
-    """The commands of a text, each of which begins on a line of its own; those on one line stay together."""
-    command, depth = "", 0
-    for line in text.splitlines():
-        command += line + "\n"
-        depth += line.count("(") - line.count(")")
-        if not depth and command.strip():
-            yield command
-            command = ""
-    if command.strip():  # parentheses in a string
-        yield command
+    return [result for command in rules.commands(text) for result in engine.run_program(*engine.parse_program(command))]
 
 
 def plain(result: Any, timed: bool = True) -> Any:
