@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
     {"scanopt.forks", "scanopt.features", "scanopt.libraries", "scanopt.absent", "scanopt.cached_files"},
-    {"scanopt.displayed", "scanopt.modes", "scanopt.extensions", "scanopt.memory"},
+    {"scanopt.displayed", "scanopt.modes", "scanopt.extensions", "scanopt.memory", "scanopt.pauses"},
     {"scanopt.config"},
     {"scanopt.progress"},
     {"scanopt.array"},

@@ -16,6 +16,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from operator import is_
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,7 @@ from scanopt.calculus.term import operators_in
 from scanopt.calculus.terms import Int, Term
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
+from scanopt.pauses import without_collections
 
 __all__ = [
     "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered",
@@ -97,7 +99,8 @@ class Law:
         facts = [c.egglog() for c in conditions]
         if left.args is None:
             return facts
-        return [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
+        text = left.pattern()
+        return [f"(= lhs_ {text})", *(f.replace(text, "lhs_") for f in facts)]
 
     def rule(self, ruleset: str, unite: str = "union", more: str = "") -> str:
         """The law as an egglog rule.  unite: what is done with both sides.  more: what else is done."""
@@ -165,7 +168,8 @@ def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict
         return known.setdefault(x, Int(f"number{len(known)}_")), known
     if x.args is None:
         return x, known
-    return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
+    args = tuple([numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args])
+    return (x if all(map(is_, args, x.args)) else replace(x, args=args)), known
 
 
 def law(
@@ -247,7 +251,7 @@ def standard_laws() -> tuple[Law, ...]:
     """
     if not _STANDARD:
         complete = load_extensions()
-        with STARTING:  # a process that forks between two of them would have half of them
+        with STARTING, without_collections():  # a process that forks between two of them would have half of them
             names = sorted(info.name for info in pkgutil.iter_modules(importlib.import_module(RULESETS).__path__))
             modules = [ruleset(name) for name in names]
         found: dict[str, Law] = {}

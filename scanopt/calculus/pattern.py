@@ -5,7 +5,7 @@ How values and operators are written is in `term`, the constructors are in `term
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scanopt.calculus.declarations import APPLIED, LISTED
@@ -60,22 +60,17 @@ class Term:
         """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
         if self.args is None:
             return self.head
-        return f"({' '.join(x.pattern() if isinstance(x, Term) else x for x in self._looked_up())})"
+        table, args = self._looked_up(self.args)
+        return f"({' '.join([table, *[x.pattern() if isinstance(x, Term) else egglog_text(x) for x in args]])})"
 
-    def _looked_up(self) -> Iterator[Term | str]:
+    def _looked_up(self, args: tuple[Term | int | str, ...]) -> tuple[str, tuple[Term | int | str, ...]]:
         """The table that holds the pattern, and its arguments there (see `declarations`)."""
-        assert self.args is not None
-        first, *others = (x if isinstance(x, Term) else egglog_text(x) for x in self.args) if self.args else ("",)
-        match self.head, others:
-            case "apply", [Term() as xs]:
-                fixed = list(_fixed(xs))
-                yield from (APPLIED[len(fixed)], first, *fixed) if len(fixed) in APPLIED else ("apply_any", first, xs)
-            case "cons", [Term(head="nil")]:
-                yield from (LISTED[1], first)
-            case "cons", _:
-                yield from (LISTED[0], first, *others)
-            case _:
-                yield from (self.head, *((first, *others) if self.args else ()))
+        if self.head == "apply" and isinstance(xs := args[1], Term):
+            fixed = _fixed(xs)
+            return (APPLIED[len(fixed)], (args[0], *fixed)) if len(fixed) in APPLIED else ("apply_any", args)
+        if self.head == "cons" and isinstance(xs := args[1], Term):
+            return (LISTED[1], args[:1]) if xs.head == "nil" else (LISTED[0], args)
+        return self.head, args
 
     def is_(self, other: Term | int | str) -> Atom:
         """The query "both are equal"."""
@@ -128,13 +123,13 @@ def egglog_text(x: Term | int | str) -> str:
     return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _fixed(x: Term) -> Iterator[Term]:
+def _fixed(x: Term) -> list[Term]:
     """The elements of a list that is written out to its end, else nothing."""
     out: list[Term] = []
     while x.head == "cons" and x.args is not None:
         first, x = (a for a in x.args if isinstance(a, Term))
         out.append(first)
-    yield from out if x.head == "nil" else ()
+    return out if x.head == "nil" else []
 
 
 def elements(x: Term) -> list[str]:

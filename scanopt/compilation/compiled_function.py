@@ -16,7 +16,6 @@ from scanopt.compilation.alternatives import Alternatives, Known, alternatives_o
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory
 from scanopt.compilation.explanation import Explanation, Recording, record, told
-from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.compilation.regions import Regions
 from scanopt.compilation.report import Report
@@ -28,6 +27,7 @@ from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
 from scanopt.loops.profile import FunctionProfile
+from scanopt.pauses import without_collections
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json

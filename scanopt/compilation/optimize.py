@@ -18,7 +18,6 @@ from scanopt.array.op import Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
-from scanopt.compilation.pauses import without_collections
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.readback import ReadBack
 from scanopt.egraph.schedule import EVERYTHING, Schedule
@@ -28,6 +27,7 @@ from scanopt.extraction.cost import CostModel, numpy_cost
 from scanopt.extraction.extract import Extraction, extract, the_only_choice
 from scanopt.extraction.memory_budget import budget_of, fits, fitting
 from scanopt.extraction.problem import NoProgramFoundError, Problem
+from scanopt.pauses import without_collections
 
 __all__ = ["Asking", "Optimized", "Settings", "as_written", "optimize"]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from scanopt.compilation.alternatives import Alternatives
 from scanopt.compilation.magnitudes import Region
-from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
 from scanopt.extraction.device_rates import costs_on_device, rates_of_device
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
+from scanopt.pauses import without_collections
 from scanopt.program.ir import Program
 
 __all__ = ["ProgramForSizes", "Regions", "kernels_of"]
