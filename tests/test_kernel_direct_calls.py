@@ -13,7 +13,7 @@ from scanopt.backends.kernels.loop_report import ONCE
 
 UFUNCS = [
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "exp",
-    "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan",
+    "exp2", "expm1", "log", "log10", "log1p", "log2", "sin", "sinh", "tan", "tanh",
 ]  # fmt: skip
 
 
@@ -105,10 +105,26 @@ def test_powers_of_one_number_by_one(dtype: str) -> None:
 
 
 def test_what_stands_for_no_loop() -> None:
-    assert not lanes_of("tanh", ("float64", "float64"))  # NumPy has that written out
-    assert not lanes_of("exp", ("float32", "float32"))
+    assert not lanes_of("exp", ("float32", "float32"))  # NumPy has that written out
     assert not lanes_of("exp", ("float32", "float64"))
     assert not direct_address("direct sqrt", "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_loop_is_called_where_coefficients_differ(dtype: str, monkeypatch: Any) -> None:
+    """As in a library of other functions; and where there are none."""
+    x = T.TensorType(dtype, (None,))("x")
+    values = drawn(dtype, 1)
+    for other in (np.full((32, 18), 0.5, dtype), None):
+        monkeypatch.setattr(scanopt.backends.kernels.written_tanh, "_table", lambda _, other=other: other)
+        scanopt.backends.kernels.direct_calls._found.cache_clear()
+        scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
+        half = T.constant(0.5, dtype=dtype)
+        f = exact([x], [scanopt.scan(lambda v, s, half: T.tanh(v - s * half), x, half, non_sequences=half)[0]])
+        exactly(f, values)
+    monkeypatch.undo()
+    scanopt.backends.kernels.direct_calls._found.cache_clear()
+    scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
 
 
 def test_the_loop_is_called_where_bits_differ(monkeypatch: Any) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shares import EVERYTHING
+from test_kernels import assert_same
 
 import scanopt
 import scanopt.tensor as T
@@ -72,3 +74,52 @@ def test_no_array_is_made_in_between() -> None:
     f = scanopt.function([u], heat(u, None), backend="c")
     f(np.linspace(0, 1, 1000))
     assert f.kernels[-1].memory < 3 * 8000
+
+
+def random_settings(seed: int) -> tuple[Any, list[Any]]:
+    """A step sets what an inner loop keeps as a part of its row, of a row of rows, or of something else."""
+    rng = np.random.default_rng(seed)
+    first, last, rows = int(rng.integers(0, 3)), int(rng.integers(0, 3)), bool(rng.integers(2))
+    into, read, more = rng.integers(0, 4, 3)
+    u, s = (T.dmatrix("u"), T.dmatrix("s")) if rows else (T.dvector("u"), T.dvector("s"))
+    stop = -last or None
+
+    def cell(v: Any, old: Any, left: Any) -> Any:
+        return T.where(v > 0, T.maximum(old, left), left * 0.5 + v)
+
+    def step(v: Any, s: Any) -> list[Any]:
+        part = s[first:stop]
+        cells, _ = scanopt.scan(cell, [part[::-1] if read == 0 else part * v, part], s[0] if read == 1 else s[-1])
+        target = [s, s * 0.5, T.zeros_like(s), T.concatenate([s[1:], s[:1]])][into]
+        found = T.set_subtensor(target[first:stop], cells)
+        return [found, [cells.sum(axis=0), found[0], s[-1], part[0]][more]]
+
+    (ss, ys), _ = scanopt.scan(step, u, [s, None])
+    count, shape = first + last + int(rng.integers(1, 30)), (3,) * rows
+    values = [rng.normal(size=(int(rng.integers(1, 12)), *shape)), rng.normal(size=(count, *shape))]
+    outs = [ss if rng.integers(3) == 0 else ss[-1], ys]
+    return scanopt.function([u, s], outs, fp="exact", backend="c"), values
+
+
+@pytest.mark.parametrize("seed", range(150 if EVERYTHING else 15))
+def test_what_inner_loops_keep_is_made_where_it_is_set(seed: int) -> None:
+    f, values = random_settings(seed)
+    assert_same([*f(*values)], [*f.unoptimized(*values)])
+
+
+def test_a_row_that_an_inner_loop_makes_is_not_copied() -> None:
+    """The longest common subsequence."""
+    a, b = T.lvectors("a", "b")
+
+    def row(x: Any, before: Any, b: Any) -> Any:
+        cell = lambda c, up, aslant, left, x: T.where(T.eq(c, x), aslant + 1, T.maximum(up, left))  # noqa: E731
+        cells, _ = scanopt.scan(cell, [b, before[1:], before[:-1]], T.constant(0, dtype="int64"), non_sequences=x)
+        return T.set_subtensor(before[1:], cells)
+
+    rows, _ = scanopt.scan(row, a, T.zeros((b.shape[0] + 1,), dtype="int64"), non_sequences=b)
+    f = scanopt.function([a, b], rows[-1], fp="exact", backend="c")
+    values = np.random.default_rng(0).integers(0, 4, (2, 50))
+    assert_same([f(*values)], [f.unoptimized(*values)])
+    (kernel,) = f.kernels
+    assert "maximum_int64(" in kernel.texts[0]  # what may be chosen for it is waited for
+    assert kernel.memory < 3.5 * 51 * 8 + 256

@@ -13,7 +13,9 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["direct_address", "direct_test", "lanes_of"]
+from scanopt.backends.kernels.written_tanh import tanh_address, tanh_text
+
+__all__ = ["direct_address", "direct_call", "direct_test", "lanes_of"]
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
@@ -44,7 +46,7 @@ static int same_NAME(void *loop, void *data, void *f, T *x, T *y, int64 count)
         lanes_NAME v, w;
         __builtin_memcpy(&v, x + i, sizeof(v));
         __builtin_memcpy(&w, x + count + i, sizeof(w));
-        v = ((call_NAME *)f)(VALUES);
+        v = CALLED(VALUES);
         for (int k = 0; k < WIDTH; k++) {
             const T found = ((T *)&v)[k], wanted = y[i + k];
             if (__builtin_memcmp(&found, &wanted, sizeof(T)) && (found == found || wanted == wanted)) return 0;
@@ -99,7 +101,9 @@ def _library() -> ctypes.CDLL | None:
 
 @cache
 def _found(ufunc: str, dtype: str) -> tuple[int, int]:
-    """The address of the function, and how many numbers it takes; 0, where there is none."""
+    """The address of the function, or of its coefficients, and how many numbers it takes; 0, where there is none."""
+    if ufunc == "tanh" and (table := tanh_address(dtype)):
+        return table, 1
     library, name = _library(), _NAMES.get(ufunc)
     if library is None or name is None or dtype not in _LANES or (ufunc, dtype) in _WRITTEN_OUT:
         return 0, 0
@@ -122,6 +126,15 @@ def direct_address(name: str, dtype: str) -> int:
     return _found(ufunc, dtype)[0] if first == "direct" else 0
 
 
+def direct_call(ufunc: str, dtype: str, f: str) -> str:
+    """The start of the text of a call.  f: the address.
+
+    >>> direct_call("tanh", "float64", "f")
+    'tanh_float64(f, '
+    """
+    return f"tanh_{dtype}({f}, " if ufunc == "tanh" else f"((call_{ufunc}_{dtype} *){f})("
+
+
 def lanes_of(ufunc: str, dtypes: tuple[str, ...]) -> int:
     """How many numbers the function takes that stands for a loop; 0 where there is none."""
     return _found(ufunc, dtypes[0])[1] if len({*dtypes}) == 1 else 0
@@ -133,5 +146,6 @@ def direct_test(ufunc: str, dtype: str, two: bool) -> str:
     words = {"T": dtype, "WIDTH": str(_found(ufunc, dtype)[1]), "BITS": bits}
     words |= {"ARRAYS": "x, x + count, y", "VALUES": "v, w"} if two else {"ARRAYS": "x, y", "VALUES": "v"}
     words["LANES"] = ", ".join([f"lanes_{ufunc}_{dtype}"] * (1 + two))
-    text = _TEST.replace("NAME", f"{ufunc}_{dtype}")
-    return re.sub(r"\b(T|WIDTH|BITS|ARRAYS|VALUES|LANES)\b", lambda m: words[m[0]], text)
+    text = _TEST.replace("NAME", f"{ufunc}_{dtype}").replace("CALLED(", direct_call(ufunc, dtype, "f"))
+    written = tanh_text(dtype) if ufunc == "tanh" else ""
+    return written + re.sub(r"\b(T|WIDTH|BITS|ARRAYS|VALUES|LANES)\b", lambda m: words[m[0]], text)

@@ -65,6 +65,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.overwritten import overwritten
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.rows_ahead import read_ahead
+from scanopt.backends.kernels.sliding import slide, sliding
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import CarriedState, Keep
@@ -181,6 +182,8 @@ class LoopFrame:
                 self._in_registers(i, s)
             elif i in self.onto:
                 self._changed(s, self.onto[i])
+            elif moving := None if s.update in self.trace or i in self.places.states else sliding(s, self.nodes, w):
+                slide(s, moving, w, step)
             elif s.taps:
                 self._in_memory(i, s, step)
                 self._in_variables(i, s)

@@ -1,6 +1,7 @@
-"""Parts that are computed where the array lies that they are joined to: none is made apart and copied.
+"""Parts that are computed where the array lies that they are joined to, or set in: none is made apart and copied.
 
-So a step that joins what stays at both ends of a row with what it computes in between writes each element once.
+So a step that joins what stays at both ends of a row with what it computes in between writes each element once, and so
+does one that sets what an inner loop computes as a part of a row.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from collections.abc import Collection, Sequence
 from scanopt.backends.kernels.frames import COMPUTED
 from scanopt.backends.kernels.ir import ZERO, Expr, plus, product
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Join, Nested, Node, Setting
+from scanopt.backends.kernels.nodes import WHOLE, Join, Nested, Node, SetItem, Setting
+from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.stages import Stage, is_few
+from scanopt.backends.kernels.values import Array, index
 
 __all__ = ["parts_made_in_place"]
 
 
 def parts_made_in_place(nodes: Sequence[Node], stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> None:
-    """Give parts that nothing asks for afterwards their places in the arrays that stages join them to."""
-    if w.device or any(isinstance(n, Setting) for n in nodes):  # which may change what lies there
+    """Give parts that nothing asks for afterwards their places where stages join them to others, or set them."""
+    made = {name for n in nodes for name in _made(n)} - {*wanted, *w.homes, *w.repeated}
+    settings = [n for n in nodes if isinstance(n, Setting)]
+    if w.device:
+        return
+    if settings:  # they may change what lies elsewhere
+        _parts_set_in_place(settings, nodes, made, w)
         return
     joins = [s for s in stages if isinstance(s, Join)]
     times_joined = Counter(a for n in joins for a in n.args)
-    made = {name for n in nodes for name in _made(n)} - {*wanted, *w.homes, *w.repeated}
     for join in joins:
         parts = {a for a in join.args if a in made and times_joined[a] == 1 and _fits(a, join, w)}
         if parts:
@@ -34,6 +41,35 @@ def parts_made_in_place(nodes: Sequence[Node], stages: Sequence[Stage], wanted: 
                     w.homes[a] = pointer, start
                 start = plus(start, product(w.axes(a)))
             w.joined[join.out] = pointer, frozenset(parts)
+
+
+def _parts_set_in_place(settings: Sequence[Setting], nodes: Sequence[Node], made: Collection[str], w: Lowering) -> None:
+    """Give what inner loops keep for the one setting of a step its place in the array that it becomes a part of."""
+    kept = {name for n in nodes if isinstance(n, Nested) for name in n.outs} & {*made}
+    node = settings[0]
+    if len(settings) > 1 or not isinstance(node, SetItem) or node.added or node.out in w.in_place:
+        return
+    x, y = node.args[:2]
+    readers = [n for n in nodes if y in n.args]
+    if y not in kept or readers != [node] or w.dtype(y) != node.dtype or x == y or not _lies_together(node, w):
+        return
+    pointer = w.place(node.out)
+    whole = w.env[node.out]
+    assert isinstance(whole, Array)
+    if whole.packed:
+        starts, _ = part_of(node.part, whole, w)
+        w.homes[y] = pointer, index(ZERO, starts, whole.strides)
+    w.joined[node.out] = pointer, frozenset({y} if whole.packed else ())
+
+
+def _lies_together(node: SetItem, w: Lowering) -> bool:
+    """Whether the elements of a part that is set are, by numbers, some of the first axis with all of the others."""
+    axes, part = w.axes(node.out), node.part
+    if part.at or part.ends or len(part.axes) != len(axes) or is_few(axes) or any(map(w.grows, axes)):
+        return False
+    first, others = part.axes[0], part.axes[1:]
+    whole = all(x == (i, WHOLE) for i, x in enumerate(others, 1))
+    return whole and first is not None and first[0] == 0 and first[1][2] in (None, 1)
 
 
 def _made(node: Node) -> list[str]:

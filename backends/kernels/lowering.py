@@ -46,8 +46,9 @@ class Lowering:
 
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  joined: by array that others are
-    joined to its place, and those computed in it.  stored: names that need a place in memory.  few: the elements of
-    arrays that have few.  in_place: those that are written onto their first argument.
+    joined to its place, and those computed in it; stays: by such an array the one that lies there already.  stored:
+    names that need a place in memory.  few: the elements of arrays that have few.  in_place: those that are written
+    onto their first argument.
     new_rows: names whose places are rows that a loop keeps and no step before has written.
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
@@ -91,6 +92,7 @@ class Lowering:
         self.env: dict[str, Value] = {}
         self.homes: dict[str, tuple[str, Expr]] = {}
         self.joined: dict[str, tuple[str, frozenset[str]]] = {}
+        self.stays: dict[str, str] = {}
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()

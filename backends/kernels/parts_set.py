@@ -27,7 +27,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
-from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest
+from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest
 
 __all__ = ["part_to_set", "with_parts_noted", "with_parts_set"]
 
@@ -157,14 +157,15 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
     if node.out in w.in_place:
         assert isinstance(x, Array)
         w.env[node.out] = x
-    else:
+    elif node.out not in w.joined:
         w.place(node.out)
     whole = w.env[node.out]
     assert isinstance(whole, Array)
     starts, strides = part_of(node.part, whole, w)
     pointer = w.pointer(node.dtype)
     if node.out not in w.in_place:
-        if node.added or isinstance(x, Scalar) or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
+        filled = isinstance(x, Scalar) and node.out not in w.joined  # of which the part is there already
+        if node.added or filled or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
             w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
         else:
             _copied_around(node, x, whole, starts, w)
@@ -173,7 +174,7 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
     return Array(pointer, w.axes(node.part.out), strides, node.dtype), place
 
 
-def _copied_around(node: SetItem, x: Array, whole: Array, starts: Axes, w: Lowering) -> None:
+def _copied_around(node: SetItem, x: Array | Scalar, whole: Array, starts: Axes, w: Lowering) -> None:
     """Copy what lies before and behind the part, axis by axis: the rest of the axes before is done by then."""
     part = dict(zip((i and i[0] for i in node.part.axes), w.axes(node.part.out), strict=True))
     for axis, (start, length) in enumerate(zip(starts, whole.axes, strict=True)):
@@ -188,5 +189,5 @@ def _copied_around(node: SetItem, x: Array, whole: Array, starts: Axes, w: Lower
             first = [*starts[:axis], begin, *(ZERO for _ in whole.axes[axis + 1 :])]
             names, places = w.places(tuple(sides))
             here = [plus(a, b) for a, b in zip(first, places, strict=True)]
-            store = Store(whole.pointer, index(ZERO, here, whole.strides), x.at(here, whole.axes))
+            store = Store(whole.pointer, index(ZERO, here, whole.strides), element_of(x, here, whole.axes))
             w.code += nest(tuple(sides), names, (store,))

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
-from scanopt.backends.kernels.direct_calls import direct_test, lanes_of
+from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
     ZERO,
@@ -96,7 +96,8 @@ def bare(text: str) -> str:
 class Printer:
     """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
 
-    in_step: whether what is being printed stands in a step, not in a loop over elements.
+    in_step: whether what is being printed stands in a step, not in a loop over elements.  chosen: integers of the step
+    that something else may be chosen for, which it waits for anyway.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -105,6 +106,7 @@ class Printer:
         self.helpers: set[str] = set()
         self.loops = loops
         self.in_step = False
+        self.chosen: set[str] = set()
 
     def expression(self, x: Expr) -> str:
         """The text of a value."""
@@ -151,7 +153,9 @@ class Printer:
                 start = f"[{elements}]" if elements else " = 0"
                 yield f"{space}{TYPES[dtype]} {'*' if pointer else ''}{name}{start};"
             case Let(name=name, value=value, dtype=dtype):
+                before, self.in_step = self.in_step, self.in_step and name not in self.chosen
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
+                self.in_step = before
             case Set(name=name, value=value):
                 yield f"{space}{name} = {bare(self.expression(value))};"
             case Point(name=name, array=array, index=index):
@@ -183,6 +187,7 @@ class Printer:
                 yield from self._body(body, depth)
             case Steps(var=var, count=count, body=body, until=until):
                 yield f"{space}int64 {var} = 0;"
+                self.chosen |= _chosen(body)
                 if self.unrolls(x):
                     yield f"{space}UNROLLED"
                 yield f"{space}while ({var} < {self.expression(count)}) {{"
@@ -242,7 +247,7 @@ class Printer:
         ]
         args = ", ".join(f"(lanes_{name}){{{g}}}" if lanes > 1 else g for g in given)
         yield f"{space}if (is_{name}({loop}, {function})) {{"
-        yield f"{space}    const lanes_{name} r = ((call_{name} *){function})({args});"
+        yield f"{space}    const lanes_{name} r = {direct_call(ufunc, dtypes[0], function)}{args});"
         yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if lanes > 1 else 'r'};" for i in range(count))
         yield f"{space}}} else"
 
@@ -258,6 +263,13 @@ class Printer:
 def is_short(body: tuple[Stmt, ...]) -> bool:
     """Whether a step is a few statements without branches."""
     return len(body) <= MOST_UNROLLED and all(isinstance(x, Let | Set | Point | Store) for x in body)
+
+
+def _chosen(body: tuple[Stmt, ...]) -> set[str]:
+    """The integers of a step that something else may be chosen for."""
+    choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
+    sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
+    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"}
 
 
 def _hands_on(body: tuple[Stmt, ...]) -> bool:

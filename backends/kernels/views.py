@@ -57,6 +57,8 @@ def _view(node: View, w: Lowering) -> None:
 @written.register(SetItem)
 def _setitem(node: SetItem, w: Lowering) -> None:
     y, (part, place) = w.value(node.args[1]), part_to_set(node, w)
+    if node.args[1] in w.joined.get(node.out, ("", ()))[1]:
+        return
     names, places = w.places(part.axes)
     at = index(ZERO, places, part.strides)
     element = element_of(y, places, part.axes)
@@ -100,7 +102,7 @@ def _join(node: Join, w: Lowering) -> None:
     strides = packed(axes)
     start: Expr = ZERO
     for a in node.args:
-        if a in there:
+        if a in there or a == w.stays.get(node.out):
             start = plus(start, product(w.axes(a)))
             continue
         value = w.value(a)

@@ -1,0 +1,87 @@
+"""The hyperbolic tangent of one number as NumPy's loop computes it, with the coefficients that lie in NumPy's library.
+
+The loop writes it out for vectors: a polynomial around the centre of one of some intervals.  For one number most of its
+time goes into what is around that.  The coefficients are looked for in the file of the library by the centres, which
+are evenly spaced as bits; where they are not there, as in builds for other processors, the loop is called.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["tanh_address", "tanh_text"]
+
+_LAYOUTS = {"float64": (0x3FCC << 48, 8 << 48, 14, 16), "float32": (0x3D700000, 0x200000, 30, 6)}
+"""By dtype the bits of the first centre that is not 0, the distance of the next, how many there are, and the degree."""
+_WORDS = {
+    "float64": {
+        "BITS": "int64", "FINITE": "0x7ff8000000000000LL", "HUGE": "0x7fe0000000000000LL",
+        "FIRST": "0x3fc0000000000000LL", "LAST": "0x78000000000000LL", "SHIFT": "51", "DEGREE": "16", "F": "",
+    },
+    "float32": {
+        "BITS": "int32", "FINITE": "0x7fe00000", "HUGE": "0x7f000000",
+        "FIRST": "0x3d400000", "LAST": "0x3e00000", "SHIFT": "21", "DEGREE": "6", "F": "f",
+    },
+}  # fmt: skip
+_TEXT = """\
+static inline T tanh_T(const T *table, T x)
+{
+    BITS bits;
+    __builtin_memcpy(&bits, &x, sizeof(T));
+    bits &= FINITE;
+    if (bits > HUGE) return x == x ? __builtin_copysignF(1, x) : __builtin_nanF("");
+    BITS place = bits - FIRST;
+    place = place > 0 ? place : 0;
+    place = place < LAST ? place : LAST;
+    const T *c = table + (place >> SHIFT) * (DEGREE + 2);
+    const T y = __builtin_fabsF(x) - c[0];
+    T r = c[DEGREE + 1];
+    UNROLLED
+    for (int k = DEGREE; k >= 1; k--) r = __builtin_fmaF(r, y, c[k]);
+    return __builtin_copysignF(r, x);
+}
+"""
+
+
+@cache
+def _table(dtype: str) -> np.ndarray[Any, Any] | None:
+    """By interval its centre and the coefficients, of the least power first."""
+    start, distance, count, degree = _LAYOUTS[dtype]
+    centres = np.array([0, *(start + k * distance for k in range(count)), 0], f"u{np.dtype(dtype).itemsize}")
+    try:
+        with open(np._core._multiarray_umath.__file__, "rb") as file:  # type: ignore[attr-defined]
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (AttributeError, OSError, ValueError):
+        return None
+    wanted, place = centres.tobytes(), -1
+    with data:
+        while (place := data.find(wanted, place + 1)) >= 0:
+            found = np.frombuffer(data[place : place + len(wanted) * (degree + 2)], dtype)
+            if found.size == centres.size * (degree + 2):
+                table = found.reshape(degree + 2, centres.size).T
+                if table[0, 2] == 1 and table[-1, 1] == 1:  # other functions have tables of the same centres
+                    return table.copy()
+    return None
+
+
+def tanh_address(dtype: str) -> int:
+    """The address of the coefficients; 0 where there are none.
+
+    >>> tanh_address("int64")
+    0
+    """
+    table = _table(dtype) if dtype in _LAYOUTS else None
+    return 0 if table is None else table.ctypes.data
+
+
+def tanh_text(dtype: str) -> str:
+    """The function as C text, of the coefficients and a number."""
+    words = _WORDS[dtype] | {"T": dtype}
+    text = re.sub(r"\b(__builtin_\w+?)F\b", lambda m: m[1] + words["F"], _TEXT)
+    text = text.replace("tanh_T", f"tanh_{dtype}")
+    return re.sub(r"\b(T|BITS|FINITE|HUGE|FIRST|LAST|SHIFT|DEGREE)\b", lambda m: words[m[0]], text)
