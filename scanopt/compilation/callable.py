@@ -69,11 +69,9 @@ class Runnable:
         # Calls like earlier ones do not come here: see `_enter_quickly`.
         s = self._signature
         if not s.changes:
-            return s.pack(self._results(s.read(args, kwargs)))
+            return s.pack(self._results_for(args, kwargs))
         with s.transaction():
-            results = self._quickly(args) if not kwargs else None
-            if results is None:
-                results = self._results(s.read(args, kwargs))
+            results = self._results_for(args, kwargs)
             s.assign(results[len(s.outputs) :])
         return s.pack(results[: len(s.outputs)])
 
@@ -94,13 +92,14 @@ class Runnable:
         if made is not None and not inside:
             made.owner, self._plans = Runnable, made.plans
 
-    def _quickly(self, args: Sequence[Any]) -> list[Any] | None:
-        """The results for arguments that the kernel takes as they are, in a transaction."""
-        inner = self._inner
-        if inner is None or inner.function is None:
-            return None
-        found: list[Any] | None = inner.function(*args, *self._signature.present())
-        return found
+    def _results_for(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The results for arguments, which the kernel may take as they are."""
+        s, inner = self._signature, self._inner
+        if inner is not None and not kwargs and (quick := inner.function) is not None:
+            found: list[Any] | None = quick(*args, *s.present())
+            if found is not None:
+                return found
+        return self._results(s.read(args, kwargs))
 
     def _results(self, values: Values) -> list[Any]:
         inner = self._inner

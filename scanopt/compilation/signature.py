@@ -83,6 +83,11 @@ class Signature:
         return len(self.results) > len(self.outputs)
 
     @once
+    def _changing(self) -> list[int]:
+        """The inputs whose default value a call changes."""
+        return [i for i, x in enumerate(self.slots) if x.update is not None]
+
+    @once
     def _locks(self) -> list[threading.RLock]:
         """The locks that a call with changes holds, always in the same order."""
         used = sorted({*self.shared, *self.updates}, key=lambda x: x.serial)
@@ -97,8 +102,11 @@ class Signature:
         return self._held
 
     def present(self) -> list[Array]:
-        """The values of the shared variables, inside a transaction."""
-        return [x.get_value(borrow=True) for x in self.shared]
+        """The values of the shared variables at one moment."""
+        if not self.shared:
+            return []
+        with _MOMENT:
+            return [x.get_value(borrow=True) for x in self.shared]
 
     def swapped(self, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool = False) -> Signature:
         """The signature with some shared variables exchanged, and perhaps without updates."""
@@ -146,10 +154,7 @@ class Signature:
             else read_one(x, v)
             for (x, dtype, ndim, plain), v in zip(self._expected, args, strict=True)
         ]  # fmt: skip
-        if not self.shared:
-            return values
-        with _MOMENT:
-            return [*values, *(x.get_value(borrow=True) for x in self.shared)]
+        return [*values, *self.present()]
 
     @once
     def _expected(self) -> list[tuple[In, np.dtype[Any], int, bool]]:
@@ -204,8 +209,7 @@ class Signature:
         with _MOMENT:
             for x, value in zip(self.updates, checked, strict=True):
                 x._take(value)
-            changed = [i for i, x in enumerate(self.slots) if x.update is not None]
-            for i, value in zip(changed, new[len(self.updates) :], strict=True):
+            for i, value in zip(self._changing, new[len(self.updates) :], strict=True):
                 self.defaults[i] = value
 
     def pack(self, values: Sequence[Any]) -> Any:
