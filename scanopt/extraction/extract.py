@@ -72,7 +72,9 @@ def quickly(problem: Problem) -> Extraction:
         return tried
     found = greedy(problem)
     if found is None:
-        raise NoProgramFoundError("no causal program was found by a quick search")
+        if problem.more_phases:
+            raise NoProgramFoundError("no causal program was found by a quick search")
+        return quickly(problem.wider())
     known, less = cheaper(problem, problem.total(found[0]))
     choice, schedule = less or found
     cost = total(choice)
