@@ -85,3 +85,22 @@ def test_numbers_of_sequences_are_computed_in_the_step_that_reads_them(seed: int
     f = scanopt.function([u, v, a], outputs, fp="exact", backend="c", on_unused_input="ignore")
     for size in (12, 100):
         exact_kernel(f, [draw.normal(size=size), draw.normal(size=size), draw.normal()])
+
+
+def test_rows_that_a_loop_reads_by_two_names() -> None:
+    """Those of `above` alone, and in what is computed of them and of others."""
+    x, b, k = T.dvector("x"), T.lvector("b"), T.lvector("k")
+
+    def step(v: Any, end: Any, s: Any, x: Any) -> list[Any]:
+        above = x > v
+        chosen = T.where(above & (T.arange(x.shape[0]) < end), s, 1)
+        found, second = T.sum(chosen), T.sum(above)
+        return [T.where(T.eq(T.arange(x.shape[0]), end % x.shape[0]), found + second, s), found, second]
+
+    (ss, ys, zs), _ = scanopt.scan(step, [x, b], [k, None, None], non_sequences=x)
+    f = scanopt.function([x, b, k], [ss[-1], ys, zs], fp="exact", backend="c")
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=30), rng.integers(-3, 33, 30), rng.integers(0, 9, 30)
+    for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert "compiled" in f.kernels[0].state

@@ -222,7 +222,7 @@ def _elements(
     for node in stage.nodes:
         args = node.args[1:] if isinstance(node, Lookup) else node.args
         values = [mine[a] if a in mine else w.value(a) for a in args]
-        found = [] if isinstance(node, PartSet) else [element_of(v, places, lengths) for v in values]
+        found = [] if isinstance(node, PartSet) else w.elements(args, values, places, lengths)
         variable = w.fresh("v")
         if isinstance(node, Lookup):
             value: Expr = element_at(node, found, body, w)

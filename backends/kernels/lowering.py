@@ -253,6 +253,16 @@ class Lowering:
         self.env[name] = Array(pointer, axes, strides, dtype)
         return pointer
 
+    def elements(
+        self, names: Sequence[str], values: Sequence[Value], places: Sequence[Expr], lengths: Axes
+    ) -> list[Expr]:
+        """The elements of named values at some places; of an array of places, the place itself, which is not read."""
+        found = [element_of(v, places, lengths) for v in values]
+        for i, name in enumerate(names):
+            if name in self.counted and self.axes(name) == lengths[-1:] != (ONE,) and not self.device:
+                found[i] = Cast(places[-1], self.dtype(name))
+        return found
+
     def grows(self, length: Expr) -> bool:
         """Whether steps decide a length."""
         return isinstance(length, Var) and length.name in self.lengths.growing

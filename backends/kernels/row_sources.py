@@ -112,6 +112,8 @@ def _moved(own: Sequence[Map], loop: Nested, w: Lowering) -> Nested:
             else:
                 made.append(RowAt(rows[a], (a,), shift, w.dtype(a)))
         made += _at_rows(needed, rows)
+        twice = [x for x in sources if x.shift == shift and x.row != rows[x.array]]
+        made += [Map(x.row, (rows[x.array],), "copy", (t := w.dtype(x.array),), t, x.row) for x in twice]
     kept = [n for n in loop.nodes if not {x.row for x in sources}.intersection(n.outs)]
     args = dict.fromkeys((*(r.source for r in reads), *(a for n in made for a in n.args), *loop.args))
     inside = {n.out for n in made} | {r.out for r in reads} | gone

@@ -1,12 +1,12 @@
 """Reductions that nothing else reads the elements of: these are put together as they are computed, and not stored.
 
 Axes are gone through in their order, as by NumPy's inner loops.  Where the last axis is reduced, a row of elements at a
-time lies in memory.
+time lies in memory; not so of integers, which are the same in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.few_reduced import order_is_known, together
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.forms import in_c
+from scanopt.backends.kernels.integer_rows import Elements, in_any_order, put_together
 from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
@@ -41,8 +42,6 @@ __all__ = ["ReducedRows", "with_rows", "write_rows"]
 
 
 Others = Stage | Columns | Folded
-Elements = Callable[[Sequence[Expr], Mapping[str, Array], dict[str, Scalar]], tuple[Stmt, ...]]
-"""Of places: statements that compute the elements there, store some of them, and add all of them, by name."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +135,8 @@ def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
     written_out = rows.to_numbers and _has_few(rows) and not w.device
     if written_out:
         body = _few(rows, targets, outs, places, elements)
+    elif rows.to_numbers and not w.device and all(map(in_any_order, rows.ends)):
+        body = put_together(rows.stage, inner, rows.at_once, targets, outs, (names, places), w, elements)
     elif rows.to_numbers:
         body = _row(rows, targets, outs, (names, places), w, elements)
     else:

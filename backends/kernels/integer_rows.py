@@ -1,0 +1,149 @@
+"""Rows of integers and truth values, put together in variables as their elements are computed: in any order, the same.
+
+A row is gone through in two halves at once, since each of them waits for what it has so far.  Where the places that
+count are those before some place, as in the greatest of `where(places < i, x, 0)`, the others are not computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Let, Lit, Load, Set, Stmt, Store, Var, plus
+from scanopt.backends.kernels.lowering import Lowering, number_of
+from scanopt.backends.kernels.nodes import IDENTITY, Map, Reduce
+from scanopt.backends.kernels.stages import Fused
+from scanopt.backends.kernels.values import Array, Scalar, index, nest
+
+__all__ = ["Elements", "in_any_order", "put_together"]
+
+Elements = Callable[[Sequence[Expr], Mapping[str, Array], dict[str, Scalar]], tuple[Stmt, ...]]
+"""Of places: statements that compute the elements there, store some of them, and add all of them, by name."""
+_BOUNDS = {"less": (0, 1, 0), "less_equal": (0, 1, 1), "greater": (1, 0, 0), "greater_equal": (1, 0, 1)}
+"""By comparison which argument are places, which is the bound, and whether that is a place that counts."""
+
+
+def in_any_order(e: Reduce) -> bool:
+    """Whether the bits are the same in any order."""
+    kind = np.dtype(e.dtype).kind
+    ops = {"i": ("add", "multiply", "maximum", "minimum"), "b": ("logical_and", "logical_or")}
+    return e.op in ops.get("i" if kind == "u" else kind, ())
+
+
+def put_together(
+    stage: Fused,
+    inner: int,
+    fresh: bool,
+    targets: Mapping[Reduce, Array],
+    outs: dict[str, Array],
+    where: tuple[list[str], list[Expr]],
+    w: Lowering,
+    elements: Elements,
+) -> tuple[Stmt, ...]:
+    """Reduce all axes from the `inner` one on.  fresh: whether nothing is there yet; where: names and places."""
+    axes, (names, places) = stage.axes, where
+    first = [*places[:inner], *(ZERO for _ in axes[inner:])]
+    totals = {e: Var(w.variable(e.dtype), e.dtype) for e in targets}
+    at = {e: index(ZERO, first, out.strides) for e, out in targets.items()}
+    code: list[Stmt] = [
+        Set(total.name, _least(e) if fresh else Load(targets[e].pointer, at[e], e.dtype)) for e, total in totals.items()
+    ]
+
+    def each(place: Sequence[Expr], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
+        made: dict[str, Scalar] = {}
+        return _put(elements(place, outs, made), made, totals)
+
+    if len(axes) - inner > 1:
+        code += nest(axes[inner:], names[inner:], each(places, totals))
+    else:
+        count, rest = (None, None) if outs or not fresh else _limit(stage, targets, code, w)
+        code += _halves(count or axes[-1], names[-1], lambda place, t: each([*places[:-1], place], t), totals, w)
+        if rest is not None:
+            (total,) = totals.values()
+            (e,) = totals
+            assert count is not None
+            more = Set(total.name, Do(e.op, (total, rest), e.dtype, e.dtype))
+            code.append(If(Do("less", (count, axes[-1]), "bool", INDEX), (more,)))
+    return (*code, *(Store(targets[e].pointer, at[e], total) for e, total in totals.items()))
+
+
+def _put(code: tuple[Stmt, ...], made: Mapping[str, Scalar], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
+    """Elements, put together with what there is so far."""
+    both = ((e, total, (total, made[e.args[0]].value)) for e, total in totals.items())
+    return (*code, *(Set(total.name, Do(e.op, args, e.dtype, e.dtype)) for e, total, args in both))
+
+
+def _halves(
+    count: Expr,
+    name: str,
+    each: Callable[[Expr, Mapping[Reduce, Var]], tuple[Stmt, ...]],
+    totals: Mapping[Reduce, Var],
+    w: Lowering,
+) -> list[Stmt]:
+    """A row in two halves at once, the last element of an odd number of them alone."""
+    half = Var(w.fresh("h"))
+    others = {e: Var(w.variable(e.dtype), e.dtype) for e in totals}
+    both = (*each(Var(name), totals), *each(plus(half, Var(name)), others))
+    odd = Do("not_equal", (plus(half, half), count), "bool", INDEX)
+    joined = [Set(t.name, Do(e.op, (t, others[e]), e.dtype, e.dtype)) for e, t in totals.items()]
+    start = [Set(t.name, _least(e)) for e, t in others.items()]
+    last = If(odd, each(plus(half, half), totals))
+    return [Let(half.name, Do("floor_divide", (count, Lit(2)), INDEX, INDEX), INDEX), *start,
+            *nest((half,), [name], both), last, *joined]  # fmt: skip
+
+
+def _least(e: Reduce) -> Expr:
+    """What changes no other number that it is put together with."""
+    if e.op in IDENTITY:
+        return Lit(IDENTITY[e.op], e.dtype)
+    limits = np.iinfo(e.dtype)
+    return Lit(int(limits.min if e.op == "maximum" else limits.max), e.dtype)
+
+
+def _limit(
+    stage: Fused, targets: Mapping[Reduce, Array], code: list[Stmt], w: Lowering
+) -> tuple[Expr, Expr | None] | tuple[None, None]:
+    """How many places count, and what one of the others is, if that matters; None where all places do."""
+    made = {n.out: n for n in stage.nodes}
+    (e, *others), node = targets, None
+    node = made.get(e.args[0])
+    if others or node is None:
+        return None, None
+    rest: Expr | None = None
+    if node.op == "where" and (other := w.value(node.args[2]) if node.args[2] not in made else None):
+        rest = other.value if isinstance(other, Scalar) and other.dtype == e.dtype else None
+        if not isinstance(rest, Lit):
+            return None, None
+        test = node.args[0]
+    elif node.op == "copy" and w.dtype(node.args[0]) == "bool" and e.op == "add":
+        test = node.args[0]
+    elif e.op == "logical_or":
+        test = node.out
+    else:
+        return None, None
+    bound = _bound(test, made, w)
+    if bound is None or (e.op not in ("maximum", "minimum") and rest not in (None, Lit(0, e.dtype))):
+        return None, None
+    count = Var(w.fresh("h"))
+    end, more = bound
+    near = Do("clip", (end, Lit(-more), plus(stage.axes[-1], Lit(-more))), INDEX, INDEX)
+    code.append(Let(count.name, plus(near, Lit(more)), INDEX))
+    return count, rest if e.op in ("maximum", "minimum") else None
+
+
+def _bound(test: str, made: Mapping[str, Map], w: Lowering) -> tuple[Expr, int] | None:
+    """Before which place a test may hold at all, if it says so, or 1 if also there."""
+    node = made.get(test)
+    if node is None:
+        return None
+    if node.op in ("logical_and", "bitwise_and", "multiply") and node.dtype == "bool":
+        return next((x for a in node.args if (x := _bound(a, made, w)) is not None), None)
+    if node.op not in _BOUNDS:
+        return None
+    places, bound, more = _BOUNDS[node.op]
+    name, end = node.args[places], node.args[bound]
+    counts = name in w.counted and w.dtype(name) == INDEX and w.axes(name) not in ((), (ONE,))
+    if not counts or end in made or w.dtype(end) != INDEX or w.axes(end):
+        return None
+    return number_of(w.value(end)), more

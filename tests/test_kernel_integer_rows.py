@@ -1,0 +1,81 @@
+"""Rows of integers and truth values are put together as they are computed, and only as far as places count."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from shares import EVERYTHING
+from test_kernels import assert_same
+
+import scanopt
+import scanopt.tensor as T
+
+REDUCED = (T.max, T.min, T.sum, T.prod, T.any, T.all)
+
+
+def random_program(seed: int) -> tuple[Any, list[Any]]:
+    """A loop that reduces integers chosen by places and by what a state has."""
+    rng = np.random.default_rng(seed)
+    dtype = ["int64", "int32", "uint8", "int64", "bool"][seed % 5]
+    x, b, k = T.dvector("x"), T.lvector("b"), T.TensorType(dtype, (None,))("k")
+    reduce, compare, more, other = (int(rng.integers(0, n)) for n in (6, 5, 4, 3))
+
+    def step(v: Any, end: Any, s: Any, x: Any, k: Any) -> list[Any]:
+        i = T.arange(x.shape[0])
+        test = [i < end, i <= end, end > i, end >= i, i > end][compare]
+        test = [test, test & (x < v), (x > v) & test, test * (k > 0)][more]
+        chosen = T.where(test, s, T.constant([0, 1, 0][other], dtype=dtype))
+        found = REDUCED[reduce]([chosen, chosen, test][other])
+        second = T.sum(x > v)
+        new = T.where(T.eq(i, end % x.shape[0]), T.cast(found + second, dtype), s)
+        return [new, T.cast(found, "int64"), second]
+
+    (ss, ys, zs), _ = scanopt.scan(step, [x, b], [k, None, None], non_sequences=[x, k])
+    count = int(rng.integers(1, 40))
+    ends = rng.integers(-3, count + 3, count)
+    if seed % 3 == 0:
+        ends[rng.integers(0, count, 2)] = rng.choice([2**63 - 1, -(2**63), 2**62], 2)
+    values = [rng.normal(size=count).round(1), ends, rng.integers(0, 2 if dtype == "bool" else 9, count).astype(dtype)]
+    return scanopt.function([x, b, k], [ss[-1], ys, zs], fp="exact", backend="c"), values
+
+
+@pytest.mark.parametrize("seed", range(200 if EVERYTHING else 20))
+def test_random_rows(seed: int) -> None:
+    f, values = random_program(seed)
+    assert_same([*f(*values)], [*f.unoptimized(*values)])
+
+
+def subsequence() -> Any:
+    """The longest increasing one."""
+    a = T.dvector("a")
+
+    def step(x: Any, i: Any, best: Any, a: Any) -> Any:
+        before = (T.arange(a.shape[0]) < i) & (a < x)
+        return T.set_subtensor(best[i], 1 + T.max(T.where(before, best, 0)))
+
+    found, _ = scanopt.scan(step, [a, T.arange(a.shape[0])], T.zeros(a.shape, dtype="int64"), non_sequences=a)
+    return scanopt.function([a], T.max(found[-1]), backend="c")
+
+
+def test_only_places_that_count_are_computed() -> None:
+    f = subsequence()
+    for n in (1, 2, 7, 100):
+        a = np.random.default_rng(n).normal(size=n)
+        assert_same([f(a)], [f.unoptimized(a)])
+    (kernel,) = f.kernels
+    assert ">> 1;" in kernel.texts[-1]
+    assert kernel.memory < 2.5 * 8 * 100 + 512  # the state and the places
+
+
+@pytest.mark.parametrize("axes", [0, 1, (0, 1)])
+@pytest.mark.parametrize("reduce", REDUCED)
+def test_of_matrices(reduce: Any, axes: Any) -> None:
+    """Of rows, of columns, of all; also of none or one element beside the halves."""
+    u, k = T.dvector("u"), T.lmatrix("k")
+    step = lambda v, s: [s + T.cast(v, "int64"), reduce(s * 3 + T.cast(v, "int64"), axis=axes)]  # noqa: E731
+    (ss, ys), _ = scanopt.scan(step, u, [k, None])
+    f = scanopt.function([u, k], [ss[-1], ys], fp="exact", backend="c")
+    rng = np.random.default_rng(1)
+    for shape in ((3, 17), (17, 3), (1, 12), (12, 1), (20, 21)):
+        values = 3 * rng.normal(size=5), rng.integers(-3, 4, shape)
+        assert_same([*f(*values)], [*f.unoptimized(*values)])
