@@ -18,10 +18,13 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, hold
 from scanopt.egraph import engine, engine_process
+from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine import Engine, EngineError, take
 from scanopt.egraph.engine_rules import RulesOnDemand
+from scanopt.egraph.rulebook import rules_text
 from scanopt.egraph.saturation import Limits, Round, run_schedule
 from scanopt.egraph.schedule import EVERYTHING
+from scanopt.egraph.strata import tables_of
 
 RULES = """
 (datatype Number (zero) (next Number))
@@ -281,6 +284,14 @@ def test_rules_are_loaded_when_a_command_names_their_ruleset() -> None:
     told.clear()
     rules.again()  # they are below the level of the engine now
     assert not told
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_all_tables_are_there_from_the_first_and_no_rule_of_a_ruleset(noted: bool) -> None:
+    text, told = with_clearing(rules_text(noted)), list[str]()
+    RulesOnDemand(text, lambda command: told.append(command) or [])
+    assert tables_of("\n".join(told)) == tables_of(text)
+    assert not [command for command in told if ":ruleset" in command]
 
 
 def test_what_a_program_had_loaded_is_there_for_the_next_one() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 __all__ = ["RulesOnDemand", "commands"]
 
+_DECLARES = re.compile(r"\((?:relation|function|constructor|sort|datatype) ")
 _NAMES = re.compile(r"[^\s()]+")
 _OF_RULESET = re.compile(r"\(rule .*:ruleset ([^\s()]+)|\((?:ruleset|unstable-combined-ruleset) ([^\s()]+)", re.DOTALL)
 
@@ -31,7 +32,7 @@ class RulesOnDemand:
         self.seconds = 0.0
         start = time.thread_time()
         for command in map(str.strip, commands(text)):
-            if found := _OF_RULESET.match(command):
+            if (found := _OF_RULESET.match(command)) and not _DECLARES.search(command):
                 self._waiting[found[1] or found[2]].append(command)
             else:
                 run(command)

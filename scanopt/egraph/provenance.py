@@ -114,8 +114,8 @@ def noting(law: Law) -> str:
         actions += [f'(set (made_{s.head} {" ".join(text for _, text in s.columns)}) "{law.name}")' for s in made]
     name = _ruleset(law)
     return (
-        f"(ruleset {name}) (relation equal_{law.name} ({' '.join(sort for sort, _ in columns)}))\n"
-        f"{law.rule(name, more=' '.join(actions))}"
+        f"(relation equal_{law.name} ({' '.join(sort for sort, _ in columns)}))\n"
+        f"(ruleset {name})\n{law.rule(name, more=' '.join(actions))}"
     )
 
 
