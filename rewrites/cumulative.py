@@ -8,7 +8,22 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, ops, row_of, seq, steps, tail
+from scanopt.calculus.terms import (
+    Clock,
+    Op,
+    State,
+    Text,
+    Value,
+    as_row,
+    delay,
+    hold,
+    one_row,
+    ops,
+    row_of,
+    seq,
+    steps,
+    tail,
+)
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.recurrences import accumulates, entries, folds, folds_in_order
 from scanopt.facts.states import becomes
@@ -152,6 +167,47 @@ def sums_from_nothing(Z: Value, x: Value, d: Text) -> Equation:
     left = ops.accumulate(Z, x, ufunc="add")
     when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
     return Equation(left, ops.cumsum(x, axis=0), when=when)
+
+
+def _small(X: Any) -> Any:
+    return T.cast(X, "float32")
+
+
+def _after_first(X: Any) -> Any:
+    return T.concatenate([X[:1], _trace(lambda v, s: s + v, X[1:], X[0])])
+
+
+@law(
+    licence="reassoc",
+    example=lambda X: _trace(lambda v, s: s + v, X, T.zeros_like(X[0])),
+    never=(
+        lambda X: _trace(lambda v, s: s + v, X, T.ones_like(X[0])),
+        lambda X, y: _trace(lambda v, s: s + v, X, T.zeros_like(y)),
+        lambda X: _trace(lambda v, s: s + v, _small(X), T.zeros_like(_small(X)[0], dtype="float64")),
+        lambda X: _trace(lambda v, s: s + v, T.cast(X, "complex64"), T.zeros_like(T.cast(X, "complex64")[0])).real,
+    ),
+)
+def sums_of_rows_from_nothing(Z: Value, e: Value, X: Value, d: Text) -> Equation:
+    """Running sums of rows that start with as many zeros are a cumulative sum (-0.0 aside) of at least one row."""
+    left = ops.accumulate(as_row(Z), X, ufunc="add")
+    sums = ops.given(ops.cumsum(X, axis=0), X.shape[0])
+    when = [nothing(e), like(Z, X[0], e), floating(X), of_dtype(Z, d), of_dtype(X, d)]
+    return Equation(left, sums, when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X: _after_first(X),
+    never=(
+        lambda X: T.concatenate([X[1:2], _trace(lambda v, s: s + v, X[1:], X[0])]),
+        lambda X: _after_first(T.cast(X, "int8")) * 2.0,
+    ),
+)
+def sums_after_the_first(X: Value) -> Equation:
+    """A first row, and running sums of the others that start with it, are the cumulative sum of at least one row."""
+    sums = ops.accumulate(as_row(X[0]), X[1:], ufunc="add")
+    whole = ops.given(ops.cumsum(X, axis=0), X.shape[0])
+    return Equation(ops.concatenate(X[:1], sums, axis=0), whole, when=[floating(X)])
 
 
 @law(

@@ -313,6 +313,7 @@ def cut_and_joined(op: Op, g: Op, h: Op, X: Value) -> Equation:
     never=(
         lambda X: T.concatenate([T.zeros_like(X[:2]), X])[2:] * 2.0,
         lambda X, Y: T.concatenate([T.zeros_like(Y[:1]), X])[1:] * 2.0,
+        lambda X: T.concatenate([T.zeros_like(X[:1]), T.cumprod(X, axis=0)])[1:] * 2.0,
         lambda p: T.concatenate([T.zeros_like(p[:1], dtype="float64"), p])[1:] * 2.0,
     ),
 )

@@ -188,3 +188,21 @@ def number_out_of_difference(x: Value, y: Value, a: Value, d: Text) -> Equation:
     """x * a - y * a = (x - y) * a for a number a."""
     when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(x * a - y * a, (x - y) * a, when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: T.exp(x) / 3.0 + T.exp(y) / 3.0,
+    never=(
+        lambda x, y: x / 3.0 + y / 5.0,
+        lambda x, y: x / 0.0 + y / 0.0,
+        lambda x, p: x / 3.0 + p / 3.0,
+        lambda x, p: p / 3.0 + x / 3.0,
+        lambda x, y: _narrow(x) / _THREE + _narrow(y) / _THREE,
+    ),
+)
+def number_under_sum_of_two(x: Value, y: Value, a: Value, d: Text) -> Equation:
+    """x / a + y / a = (x + y) / a for a number a."""
+    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    return Equation(x / a + y / a, (x + y) / a, when=when)

@@ -9,7 +9,7 @@ from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, op
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.recurrences import entries
 from scanopt.facts.states import becomes
-from scanopt.facts.values import floating, integer, vector
+from scanopt.facts.values import floating, integer, scalar, vector
 
 
 def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:
@@ -56,3 +56,19 @@ def powers_of_one_base(x: Value, E: Value) -> Equation:
     """Powers of one base with a vector of integer exponents are computed together."""
     left = vmap(ops.power, "01")(x, E)
     return Equation(left, ops.powers(x, E), when=[floating(x), integer(E), vector(E)])
+
+
+@law(
+    licence="reassoc",
+    source="the polynomial of the documents, by powers of all terms",
+    example=lambda a: (a ** T.arange(5000)).sum(),
+    never=(
+        lambda a, x: (x * a**x).sum(),
+        lambda x, p: (x**p).sum(),
+        lambda n, p: (p * n**p).sum(),
+        lambda a, X: (a ** T.cast(X, "int64")).sum(),
+    ),
+)
+def powers_of_a_number(x: Value, E: Value) -> Equation:
+    """Powers of a number with a vector of integer exponents are computed together."""
+    return Equation(ops.power(x, E), ops.powers(x, E), when=[floating(x), scalar(x), integer(E), vector(E)])

@@ -1,11 +1,25 @@
-"""Parts of products: one row or column, rows with themselves, and products of two parts that add up to the whole."""
+"""Parts of products: rows, columns, rows with themselves, two parts that add up to the whole; and transposes."""
+
+from typing import Any
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Value, as_row, ops, vmap
 from scanopt.facts.parts import cut_in_two, takes_a_row
-from scanopt.facts.values import floating, matrix, vector
+from scanopt.facts.values import floating, matrix, same_type, vector
+
+_ALL_ROWS = ("slice", None, None, None)
+_COLUMNS_BEFORE = ops("getitem", index=(_ALL_ROWS, ("slice", None, "in", None)))
+_COLUMNS_FROM = ops("getitem", index=(_ALL_ROWS, ("slice", "in", None, None)))
+
+
+def _small(x: Any) -> Any:
+    return T.cast(x, "float32")
+
+
+def _transposed(X: Value) -> Value:
+    return ops.transpose(X, axes=(1, 0))
 
 
 @law(
@@ -77,3 +91,52 @@ def product_in_two_parts(join: Op, g: Op, h: Op, x: Value, Y: Value) -> Equation
     """x[:k] @ Y[:k] + x[k:] @ Y[k:] = x @ Y for a vector x."""
     parts = ops.dot(g(x), g(Y)) + ops.dot(h(x), h(Y))
     return Equation(parts, ops.dot(x, Y), when=[cut_in_two(join, g, h), vector(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, W, x: T.dot(T.dot(W.T, X.T).T, x),
+    never=(lambda X, x: T.dot(X, x).T * 2.0, lambda X, x: T.dot(T.stack([X, X]), x).T * 2.0),
+)
+def transpose_of_product(X: Value, Y: Value) -> Equation:
+    """(X @ Y).T = Y.T @ X.T."""
+    return Equation(_transposed(ops.dot(X, Y)), ops.dot(_transposed(Y), _transposed(X)))
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, y, W: scanopt.map(lambda v, y, W: T.dot(T.concatenate([v, y]), W), X, [y, W])[0],
+    never=(
+        lambda X, Y, x: T.dot(T.concatenate([X, Y]), x),
+        lambda x, y: T.dot(T.concatenate([x, y]), T.concatenate([y, x])),
+        lambda p, q, X: T.dot(T.concatenate([p, q]), X),
+        lambda x, y, X: T.dot(T.concatenate([_small(x), y]), _small(X)),
+    ),
+)
+def joined_times_matrix(x: Value, y: Value, W: Value) -> Equation:
+    """(x ++ y) @ W = x @ W[:len(x)] + y @ W[len(x):] for vectors."""
+    n = x.shape[0]
+    parts = ops.dot(x, W[:n]) + ops.dot(y, W[n:])
+    when = [vector(x), floating(x), same_type(x, y), matrix(W)]
+    return Equation(ops.dot(ops.concatenate(x, y, axis=0), W), parts, when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, y, W: scanopt.map(lambda v, y, W: T.dot(W, T.concatenate([v, y])), X, [y, W])[0],
+    never=(
+        lambda X, Y: T.dot(X, T.concatenate([X, Y])),
+        lambda x, y: T.dot(T.concatenate([x, y]), T.concatenate([y, x])),
+        lambda p, q, X: T.dot(X, T.concatenate([p, q])),
+        lambda x, y, X: T.dot(_small(X), T.concatenate([_small(x), y])),
+    ),
+)
+def matrix_times_joined(x: Value, y: Value, W: Value) -> Equation:
+    """W @ (x ++ y) = W[:, :len(x)] @ x + W[:, len(x):] @ y for vectors."""
+    n = x.shape[0]
+    parts = ops.dot(_COLUMNS_BEFORE(W, n), x) + ops.dot(_COLUMNS_FROM(W, n), y)
+    when = [vector(x), floating(x), same_type(x, y), matrix(W)]
+    return Equation(ops.dot(W, ops.concatenate(x, y, axis=0)), parts, when=when)

@@ -7,10 +7,10 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
-    "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last", "reads_last_of",
-    "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_row",
-    "takes_all", "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
-    "written_bounds",
+    "in_last", "in_two", "is_a_part", "part_of_part", "past_first", "past_last", "reads_first", "reads_last",
+    "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row",
+    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone",
+    "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -120,11 +120,12 @@ def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
 
 
 @fact
-def row_if_any(A: Value, X: Value, *, B: Value, e: Value) -> Rules:
+def row_if_any(A: Value, X: Value, *, B: Value, e: Value, Y: Value) -> Rules:
     """A has one row, of the shape of those of X, if X has rows, and otherwise none."""
     yield when(A.is_(X[:1])).then(row_if_any(A, X))
     yield when(A.is_(X[-1:])).then(row_if_any(A, X))
     yield when(row_if_any(B, X), A.is_(ops.full_like(B, e))).then(row_if_any(A, X))
+    yield when(row_if_any(A, X), Y.is_(ops.cumsum(X, axis=0))).then(row_if_any(A, Y))
 
 
 @fact
@@ -176,8 +177,14 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
 
 
 @fact
-def takes_entry(op: Op, j: Int, k: Int) -> None:
-    """op takes entry k of axis j, and all of the other axes (given)."""
+def is_a_part(g: Op) -> None:
+    """g takes rows, or entries of other axes, by integers and bounds (given)."""
+
+
+@fact
+def takes_entry(op: Op, j: Int, k: Int, *, v: Value, xs: Args) -> Rules:
+    """op takes entry k of axis j, and all of the other axes (given, except where a law has taken a row of a stack)."""
+    yield when(v.is_(ops.stack(xs, axis=0)[k])).then(takes_entry(ops("getitem", index=(k,)), 0, k))
 
 
 @fact
