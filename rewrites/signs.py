@@ -6,17 +6,12 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Text, Value, ops
-from scanopt.facts.operators import linear, sign_lost, sign_outside, sign_outside_run
+from scanopt.facts.operators import linear, sign_lost, sign_outside
 from scanopt.facts.values import floating, of_dtype
 
 
 def _small(p: Any) -> Any:
     return T.cast(p, "int8")
-
-
-def _run(step: Any, x: Any, start: Any, *more: Any) -> Any:
-    """All values of a state."""
-    return scanopt.scan(step, x, start, list(more))[0]
 
 
 def _complex(x: Any) -> Any:
@@ -227,21 +222,3 @@ def sign_comes_out(op: Op, g: Op, x: Value) -> Equation:
 def sign_is_lost(op: Op, g: Op, x: Value) -> Equation:
     """cos(-x) = cos(x), and so for other even functions; -x is least where x is greatest."""
     return Equation(op(-x), g(x), when=[sign_lost(op, g), floating(x)])
-
-
-@law(
-    licence="reassoc",
-    enabling=True,
-    example=(
-        lambda x, a: -_run(lambda v, s, a: s * a - v, x, T.zeros_like(a), a) * 2.0,
-        lambda x: -_run(lambda v, s: T.minimum(s, -v), x, -x[0]) * 2.0,
-    ),
-    never=(
-        lambda x, a: -_run(lambda v, s, a: s * a + v, x, T.zeros_like(a), a) * 2.0,
-        lambda x: -_run(lambda v, s: T.hypot(s, -v), x, -x[0]) * 2.0,
-        lambda p: -_run(lambda v, s: T.minimum(s, -v), p, -p[0]) * 2,
-    ),
-)
-def sign_comes_out_of_all_steps(op: Op, g: Op, init: Value, x: Value, r: Args) -> Equation:
-    """A filter of -x that starts with y is the opposite of one of x that starts with -y; so are running extremes."""
-    return Equation(op(init, -x, r), -g(-init, x, r), when=[sign_outside_run(op, g), floating(x)])

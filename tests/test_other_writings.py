@@ -79,10 +79,6 @@ def _sums(rows: Any, start: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, rows, start)[0]
 
 
-def _power(x: Any, start: Any, n: int) -> Any:
-    return scanopt.scan(lambda s, x: s * x, None, start, x, n_steps=n)[0][-1]
-
-
 def _tanh_of(inside: Any, x: Any, y: Any, weights: Any) -> Any:
     return _filter(lambda *values: T.tanh(inside(*values)), _matrix(x, y), x, *weights)
 
@@ -212,25 +208,9 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(s < v, v, s * 0.9)], y, [x[0]] * 2),
         lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(v > r, v, r * 0.9)], y, [x[0]] * 2),
     ),
-    "side by side": (
-        lambda x, y: T.maximum(x, T.exp(x)),
-        lambda x, y: T.stack([x, T.exp(x)]).max(axis=0),
-        lambda x, y: T.stack([x, T.exp(x)], axis=1).max(axis=1),
-    ),
-    "means of windows": (
-        lambda x, y: (x[:-2] + x[1:-1] + x[2:]) / 3,
-        lambda x, y: T.stack([x[:-2], x[1:-1], x[2:]]).mean(axis=0),
-        lambda x, y: T.stack([x[:-2], x[1:-1], x[2:]]).sum(axis=0) / 3,
-        lambda x, y: x[:-2] / 3 + x[1:-1] / 3 + x[2:] / 3,
-    ),
     "transposed products": (
         lambda x, y: T.dot(_matrix(x, y), T.dot(_matrix(y, y), y)),
         lambda x, y: T.dot(T.dot(_matrix(y, y).T, _matrix(x, y).T).T, y),
-    ),
-    "rows moved along": (
-        lambda x, y: _matrix(x, y).max(axis=0) + y,
-        lambda x, y: (_matrix(x, y) + y).max(axis=0),
-        lambda x, y: scanopt.map(lambda v, y: y + v, _matrix(x, y), [y])[0].max(axis=0),
     ),
     "running sums of rows": (
         lambda x, y: T.cumsum(_matrix(x, y), axis=0),
@@ -238,30 +218,15 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.concatenate([_matrix(x, y)[:1], _sums(_matrix(x, y)[1:], _matrix(x, y)[0])]),
         lambda x, y: T.concatenate([T.zeros_like(_matrix(x, y)[:1]), T.cumsum(_matrix(x, y), axis=0)])[1:],
     ),
-    "parts of elements": (lambda x, y: T.exp(x[2:]), lambda x, y: T.exp(x)[2:]),
     "ones": (
         lambda x, y: x.sum(),
         lambda x, y: T.dot(x, T.ones(x.shape[0])),
         lambda x, y: T.dot(T.ones(x.shape[0]), x),
     ),
     "one that is like a number": (lambda x, y: T.exp(y[0]) * x, lambda x, y: T.ones_like(y[0]) * T.exp(y[0]) * x),
-    "repeated products": (
-        lambda x, y: _power(x, T.ones_like(x), 10),
-        lambda x, y: _power(x, x, 9),
-        lambda x, y: scanopt.foldl(lambda i, s, x: x * s, T.arange(10), T.ones_like(x), [x])[0],
-    ),
     "a polynomial": (
         lambda x, y: (x * y[0] ** T.arange(x.shape[0])).sum(),
         lambda x, y: scanopt.map(lambda v, i, b: v * b**i, [x, T.arange(x.shape[0])], [y[0]])[0].sum(),
-    ),
-    "running extremes": (
-        lambda x, y: _filter(lambda v, s: T.maximum(v, s), x, y[0]),
-        lambda x, y: -_filter(lambda v, s: T.minimum(-v, s), x, -y[0]),
-        lambda x, y: _filter(lambda v, s: T.stack([v, s]).max(), x, y[0]),
-    ),
-    "opposites of filters": (
-        lambda x, y: _filter(lambda v, s, a: s * a + v, x, y[0], y[1]),
-        lambda x, y: -_filter(lambda v, s, a: s * a - v, x, -y[0], y[1]),
     ),
     "a product of joined vectors": (
         lambda x, y: _tanh_of(lambda v, s, W, U: T.dot(v, W) + T.dot(s, U), x, y, [_matrix(y, y), _matrix(y, x)]),

@@ -13,8 +13,7 @@ from scanopt.calculus.forms import Operator
 
 __all__ = ["facts_of_signs", "opposite_operators"]
 
-_ODD = {"arcsinh", "arctan", "arctanh", "cbrt", "cumsum", "erf", "sign", "sin", "sinh", "tan", "tanh"}
-_VIEWS = {"expand_dims", "getitem", "squeeze", "transpose"}
+_ODD = {"arcsinh", "arctan", "arctanh", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh"}
 _EVEN = {"cos", "cosh"}
 _EXTREMES = {"max": "min", "min": "max"}
 _PLACES = {"argmax": "argmin", "argmin": "argmax"}
@@ -24,10 +23,6 @@ _KEEPING_FLOATS = {
 }
 """Operators of so many arguments whose result has their dtype, where these are floats of one dtype.  Not each has for
 each: functions of SciPy have no result of half precision."""
-
-
-_RUNS = {"accumulate": {"add": "add", "maximum": "minimum", "minimum": "maximum"}}
-_FILTERS = {"lfilter", "lfilter2"}
 
 
 def _other(op: Op) -> Op:
@@ -43,18 +38,12 @@ def opposite_operators(ops: Iterable[Op]) -> list[Op]:
 
 def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[int | str | Operator, ...]]]:
     """What op does to a sign, and that it keeps dtypes."""
-    if op.name in _ODD or op.name in _VIEWS or op.name in _EXTREMES:
+    if op.name in _ODD or op.name in _EXTREMES:
         yield "sign_outside", (op, _other(op))
     if op.name in _EVEN or op.name in _PLACES:
         yield "sign_lost", (op, _other(op))
-    if op.name in _FILTERS:
-        yield "sign_outside_run", (op, op)
-    if other := _RUNS.get(op.name, {}).get(op.options.get("ufunc", "")):
-        yield "sign_outside_run", (op, Op.make(op.name, ufunc=other))
-    floats = [d for d in dtypes if np.dtype(d).kind == "f"]
-    if op.name in _VIEWS:
-        yield from (("keeps_dtype", (op, d)) for d in floats)
     if count := _KEEPING_FLOATS.get(op.name):
+        floats = (d for d in dtypes if np.dtype(d).kind == "f")
         yield from (("keeps_dtype", (op, d)) for d in floats if _keeps(op, d, count))
 
 

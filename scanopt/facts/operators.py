@@ -151,24 +151,8 @@ def keeps_dtype(op: Op, d: Text, *, v: Value, x: Value, y: Value) -> Rules:
 
 
 @fact
-def combines(op: Op, j: Int, g: Op) -> None:
-    """op combines the entries along axis j, in order or not, by g (given)."""
-
-
-@fact
-def moves_along(op: Op) -> None:
-    """op(X + y) = op(X) + y for floats, up to rounding, where y is added in each row of X (given)."""
-
-
-@fact
 def sign_outside(op: Op, g: Op) -> None:
     """op(-x) = -g(x) for floats, up to rounding (given)."""
-
-
-@fact
-def sign_outside_run(op: Op, g: Op, *, d: Text, i: Value, r: Args, v: Value) -> Rules:
-    """op(-y, -x, ...) = -g(y, x, ...), all steps of a recurrence of floats from y on, up to rounding (given)."""
-    yield when(sign_outside_run(op, g), v.is_(op(i, r)), d.is_(dtype(i))).then(dtype(v).gets(d))
 
 
 @fact

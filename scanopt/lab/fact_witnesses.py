@@ -1,5 +1,7 @@
 """For each atom of each rule of facts what shows that it is needed: see docs/fact-mutations.md."""
 
+from __future__ import annotations
+
 __all__ = ["STEERING", "WITNESSES"]
 
 STEERING: dict[str, str] = {
@@ -278,10 +280,6 @@ WITNESSES: dict[str, str] = {
     "keeps_dtype 1 keeps_dtype(op, d)": "value_seen_backwards, never 0",
     "keeps_dtype 1 d = dtype(x)": "number_out_of_left_matrix, never 3",
     "keeps_dtype 1 d = dtype(y)": "number_out_of_right_matrix, never 2",
-    "sign_outside_run 0 sign_outside_run(op, g)": "value_seen_backwards, never 0",
-    "sign_outside_run 0 d = dtype(i)": "sums_of_rows_from_nothing, never 2",
-    "in_each_row 0 n >= m+1": "sum_of_rows_moved_along, never 0",
-    "in_each_row 1 n >= m+1": "sum_of_rows_moved_along, never 0",
     "cholesky_factor 1 cholesky_factor(x)": "singular systems held",
     "cholesky_factor 2 cholesky_factor(X)": "singular systems read",
     "nothing 0 nothing(e)": "last_of_sum_of_products, never 2",
