@@ -168,15 +168,3 @@ def sum_of_one(op: Op, h: Op, x: Value) -> Equation:
     Products of complex numbers begin with 1, which leaves no infinite one as it is.
     """
     return Equation(op(h(x)), x, when=[sum_of_one_row(op, h), floating(x)])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    enabling=True,
-    example=lambda a, x: T.ones_like(a) * T.exp(x),
-    never=lambda x: T.ones_like(x) * 2.0,
-)
-def number_like_a_number(a: Value, e: Value) -> Equation:
-    """What has the shape of a number, and is e, is e."""
-    return Equation(ops.full_like(a, e), e, when=[scalar(a)])
