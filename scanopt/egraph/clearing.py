@@ -15,21 +15,22 @@ _NAMED = re.compile(r"^\(constructor (\S+) \(\) Op\) (\(union \(\1\) .+\))$", re
 
 
 def with_clearing(text: str) -> str:
-    """Rules, with added rules that delete the rows of all their tables and restore named operators (`ground`).
+    """Rules, with added rulesets that delete the rows of each of their tables and restore named operators (`ground`).
 
     >>> print(with_clearing("(relation near (i64 i64))"))
     (relation near (i64 i64))
     (relation cleared (i64))
-    (ruleset clearing)
-    (rule ((near cleared_0 cleared_1)) ((delete (near cleared_0 cleared_1))) :ruleset clearing)
-    (rule ((cleared cleared_0)) ((delete (cleared cleared_0))) :ruleset clearing)
+    (ruleset clearing_near)
+    (rule ((near cleared_0 cleared_1)) ((delete (near cleared_0 cleared_1))) :ruleset clearing_near)
+    (ruleset clearing_cleared)
+    (rule ((cleared cleared_0)) ((delete (cleared cleared_0))) :ruleset clearing_cleared)
     (ruleset restoring)
     (rule ((cleared cleared_0)) () :ruleset restoring)
 
     A rule sees no hidden rows (`subsume`), so those are noted, each in a relation beside its table.
     """
     text = _noting_hidden(f"{text}\n(relation {CLEARED} (i64))")
-    return "\n".join([text, f"(ruleset {CLEARING})", *map(_clearing, _TABLE.findall(text)), *_restoring(text)])
+    return "\n".join([text, *map(_clearing, _TABLE.findall(text)), *_restoring(text)])
 
 
 def _noting_hidden(text: str) -> str:
@@ -43,12 +44,13 @@ def _noting_hidden(text: str) -> str:
 
 
 def _clearing(table: tuple[str, str, str]) -> str:
-    """The rule that deletes the rows of a table, given its kind, name and sorts."""
+    """The ruleset that deletes the rows of a table, given its kind, name and sorts."""
     kind, name, sorts = table
     row = f"({' '.join([name, *(f'{CLEARED}_{i}' for i in range(len(sorts.split())))])})"
     seen = row if kind == "relation" else f"(= {CLEARED}_as {row})"
     rows = [row, row.replace(_HIDDEN, "", 1)] if name.startswith(_HIDDEN) else [row]
-    return f"(rule ({seen}) ({' '.join(f'(delete {x})' for x in rows)}) :ruleset {CLEARING})"
+    ruleset = f"{CLEARING}_{name}"
+    return f"(ruleset {ruleset})\n(rule ({seen}) ({' '.join(f'(delete {x})' for x in rows)}) :ruleset {ruleset})"
 
 
 def _restoring(text: str) -> list[str]:

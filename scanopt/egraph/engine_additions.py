@@ -16,7 +16,8 @@ from typing import Any
 __all__ = ["CLEARED", "CLEARING", "LASTING", "RESTORING", "Additions"]
 
 CLEARING, CLEARED, RESTORING = "clearing", "cleared", "restoring"
-"""The ruleset that deletes all rows, the relation that says so, the ruleset that brings back those of the text."""
+"""What the rulesets are named after that delete the rows of a table, the relation that says that all were deleted, and
+the ruleset that brings back those of the text."""
 
 LASTING = "lasting_"
 """How names begin, perhaps after "facts_", that tell all that they stand for: names of operators and of rulesets."""
@@ -71,7 +72,9 @@ class Additions:
         found = self._run(command)
         if operator:
             row = f"({operator[1]})"
-            self._clearing.append(f"(rule ((= {CLEARED}_as {row})) ((delete {row})) :ruleset {CLEARING})")
+            ruleset = f"{CLEARING}_{operator[1]}"
+            rule = f"(rule ((= {CLEARED}_as {row})) ((delete {row})) :ruleset {ruleset})"
+            self._clearing.append(f"(ruleset {ruleset}) {rule}")
         return found
 
     def before_clearing(self) -> None:

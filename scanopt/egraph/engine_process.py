@@ -127,6 +127,7 @@ class Worker:
         self._rows: dict[str, int] = {}  # those of the rules themselves
         self._begun = 0
         self._cleared = 0
+        self._clearing: frozenset[str] = frozenset()  # rulesets that are one
         self._clears: bool | None = None  # unknown until the first time
         self._failed = False
         self._additions = additions.Additions(self._told)
@@ -175,7 +176,7 @@ class Worker:
             run(engine, "(push)")
             self._engine, self._failed, self._clears = engine, False, None
             self._additions.forget()
-            self._rows, self.fresh = self._sizes(), memory.used()[0]
+            self._rows, self._clearing, self.fresh = self._sizes(), frozenset(), memory.used()[0]
         self._begun = memory.used()[1]
 
     def _end(self) -> None:
@@ -191,10 +192,14 @@ class Worker:
 
     def _cleared_out(self) -> bool:
         """Delete all rows by rules; return whether nothing of the program is left, and all rows of the rules are."""
-        if self._failed or self._clears is False or sum(self._sizes().values()) > _LARGE:
+        rows = self._sizes()
+        if self._failed or self._clears is False or sum(rows.values()) > _LARGE:
             return False
         self._additions.before_clearing()
-        self._told(f"(run {additions.CLEARING} 1)")
+        clearing = {f"{additions.CLEARING}_{name}" for name, n in rows.items() if n}
+        if not clearing <= self._rules.rulesets:
+            return False
+        self._delete(clearing)
         if any(self._sizes().values()):  # rows that no rule sees any more
             return False
         self._cleared += 1
@@ -204,9 +209,18 @@ class Worker:
             self._clears = there == {name: n for name, n in self._rows.items() if n} | {additions.CLEARED: 1}
         return self._clears
 
+    def _delete(self, rulesets: set[str]) -> None:
+        """Run rulesets that delete rows, as one ruleset with all that were needed before."""
+        if not rulesets <= self._clearing:
+            self._clearing |= rulesets
+            parts = " ".join(sorted(self._clearing))
+            self._told(f"(unstable-combined-ruleset {additions.CLEARING}_{len(self._clearing)} {parts})")
+        self._told(f"(run {additions.CLEARING}_{len(self._clearing)} 1)")
+
     def _restart(self) -> None:
         """Replace the level of the engine by a new one, with the rules that this program added."""
         run(self._engine, "(pop)")
+        self._clearing = frozenset()
         self._rules.again()
         run(self._engine, "(push)")
         self._additions.again()

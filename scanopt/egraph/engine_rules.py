@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ["RulesOnDemand", "commands"]
 
 _DECLARES = re.compile(r"\((?:relation|function|constructor|sort|datatype) ")
+_RULESET = re.compile(r"\(ruleset ([^\s()]+)\)")
 _NAMES = re.compile(r"[^\s()]+")
 _OF_RULESET = re.compile(r"\(rule .*:ruleset ([^\s()]+)|\((?:ruleset|unstable-combined-ruleset) ([^\s()]+)", re.DOTALL)
 
@@ -29,11 +30,13 @@ class RulesOnDemand:
         self._run = run
         self._waiting: defaultdict[str, list[str]] = defaultdict(list)
         self._above: list[str] = []  # what was loaded since a level of the engine was opened
+        self.rulesets: set[str] = set()  # all that there are, loaded or not
         self.seconds = 0.0
         start = time.thread_time()
         for command in map(str.strip, commands(text)):
             if (found := _OF_RULESET.match(command)) and not _DECLARES.search(command):
                 self._waiting[found[1] or found[2]].append(command)
+                self.rulesets.add(found[1] or found[2])
             else:
                 run(command)
         self.seconds = time.thread_time() - start
@@ -41,6 +44,7 @@ class RulesOnDemand:
     def run(self, command: str) -> list[Any]:
         """Run a command, once the rulesets are loaded that it names."""
         self._load_for(command)
+        self.rulesets.update(_RULESET.findall(command))
         return self._run(command)
 
     def again(self) -> None:
