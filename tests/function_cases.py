@@ -268,6 +268,7 @@ case("fix", lambda np, v, i: (np.fix(v), np.fix(i)), V, I)
 case("angle", lambda np, c, v, i: (np.angle(c), np.angle(v, deg=True), np.angle(i)), C, V, I)
 case("real_if_close", lambda np, v: np.real_if_close(v), V)
 case("clip", lambda np, v: (np.clip(v, max=1, min=-1), np.clip(v, 0, None)), V)
+case("clip", lambda np, j: (np.clip(j, -500, 5), np.clip(j, -5, 500), np.clip(j, -128, 127)), J)
 case("clip", lambda np, v: np.clip(a=v, a_min=0, a_max=1), V, **NUMPY_ONLY)
 case("isfinite", lambda np, x: (np.isfinite(x), np.signbit(x)), SPECIAL)
 # Choosing

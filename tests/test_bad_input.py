@@ -816,6 +816,8 @@ CASES: dict[str, list[Case]] = {
         Case("function([], None, updates=[W])", TypeError, ["pairs of a shared variable", "'W'"]),
         Case("function([], None, updates=5)", TypeError, ["a dict or pairs", "5"]),
         Case('function([], None, updates={W: "big"})', TypeError, ["updates[W]", "'big' (str)"]),
+        Case('W.set_value("ones")', TypeError, ["'W' float64[?, ?]", "not an array of numbers", "'ones'"]),
+        Case('T.vector("v", "str")', TypeError, ["numbers or truth values", "'str'"]),
         Case("W.set_value(np.ones(3))", TypeError, ["shared variable W", "float64[?, ?]", "float64[3]"]),
         Case('W.set_value(np.ones((3, 3), "complex64"))', TypeError, ["float64[?, ?]", "complex64[3, 3]"]),
     ],

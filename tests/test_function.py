@@ -226,8 +226,7 @@ def test_a_function_says_what_it_is() -> None:
     f = scanopt.function(inputs, [h[-1], h.shape[0]], name="last", example=VALUES)
     assert (f.name, f.fp, f.backend, f.is_compiled) == ("last", "reassoc", "auto", True)
     assert (f.inputs, len(f.outputs), f.updates, f.shared) == (tuple(inputs), 2, {}, ())
-    assert "last" in repr(f)
-    assert "x, w" in repr(f)
+    assert repr(f).startswith("<Function last(x, w")
     assert "def program(" in f.source
     assert "'x'" in f.source
     assert f._repr_html_().startswith("<svg")

@@ -103,6 +103,8 @@ class TensorType:
 def dtype_name(dtype: Any) -> str:
     """NumPy's name of a dtype; "floatX" is `config.floatX`, as in Theano.  Raises TypeError for what is no dtype.
 
+    Symbolic arrays hold numbers and truth values: texts, dates and records are refused, too.
+
     >>> dtype_name(np.float32), dtype_name("i8"), dtype_name("floatX")
     ('float32', 'int64', 'float64')
     """
@@ -112,4 +114,7 @@ def dtype_name(dtype: Any) -> str:
 @cache
 def _name(dtype: Any) -> str:
     """NumPy puts the name of a dtype together each time it is asked."""
-    return str(np.dtype(dtype).name)
+    found = np.dtype(dtype)
+    if found.kind in "USTMmV":
+        raise TypeError(f"a symbolic array holds numbers or truth values, found the dtype {str(found.name)!r}")
+    return str(found.name)

@@ -348,6 +348,8 @@ class SharedVariable(Variable):
             return new
         if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):
             new = new.astype(self._value.dtype)
+        if new.dtype.kind not in "biufc":
+            raise TypeError(f"the value of {describe(self)} is not an array of numbers: {value!r}")
         if new.dtype != self._value.dtype or new.ndim != self._value.ndim:
             raise TypeError(
                 f"shared variable {shown(self.name or 'without a name')}: expected {self.type}, "

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from scanopt import features
-from scanopt.array.shown import shown
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.backends import executor
 from scanopt.backends.placed import Placed
@@ -253,4 +252,4 @@ class Runnable:
         Path(path).write_text(text_of(self), encoding="ascii")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {shown(self.name or '')}{self._signature}>"
+        return f"<{type(self).__name__} {self._signature.called(self.name)}>"

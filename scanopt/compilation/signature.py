@@ -220,8 +220,13 @@ class Signature:
             return dict(zip(self.keys, values, strict=True))
         return None if self.form == "none" else list(values)
 
+    def called(self, name: str | None = None) -> str:
+        """How a function of this name is called: "f(x, n)"."""
+        inputs = ", ".join(shown(x.name) if x.name else str(x.variable.type) for x in self.slots)
+        return f"{shown(name or 'f')}({inputs})"
+
     def __str__(self) -> str:
-        return f"f({', '.join(shown(x.name) if x.name else str(x.variable.type) for x in self.slots)})"
+        return self.called()
 
 
 def _restored(

@@ -165,6 +165,15 @@ def as_condition(x: Any) -> Variable:
     return v if v.dtype == "bool" else elementwise("not_equal", v, 0)
 
 
+def _within(x: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The bounds, None for a Python integer that no integer of x's dtype is beyond: NumPy takes it, too."""
+    dtype = np.dtype(getattr(x, "dtype", bool))
+    if dtype.kind not in "iu":
+        return low, high
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return None if type(low) is int and low <= least else low, None if type(high) is int and high >= most else high
+
+
 @public("clip", numpy=("clip",))
 def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """x limited to [a_min, a_max]; either may be None (`min` and `max` are NumPy's new names).
@@ -172,7 +181,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     >>> clip(np.arange(3.0), 0, 1).type.shape
     (3,)
     """
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    low, high = _within(x, a_min if min is None else min, a_max if max is None else max)
     if low is None or high is None:
         if low is None and high is None:
             return elementwise("positive", x)
