@@ -196,3 +196,13 @@ def test_the_other_laws_go_on() -> None:
     assert f.report.growth[-2] == f.report.growth[-1]
     assert not f.program.loops()
     np.testing.assert_array_equal(f(3, [1, 2, 5]), scanopt.interpret([out], {n: 3, p: [1, 2, 5]})[0])
+
+
+def test_numbers_times_zeros_end() -> None:
+    """Zeros are any number times zeros, and the products of these numbers are no new forms of them."""
+    x, zeros = T.fvector("x"), T.zeros((4,), "float32")
+    for number in (1.1, 2.3, 0.7):
+        zeros = zeros * T.constant(number, "float32")
+    f = scanopt.function([x], x + zeros)
+    assert f.report.saturated
+    assert f.report.enodes < 60

@@ -90,6 +90,9 @@ def needless(c: Clock, X: Value) -> None:
 def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, y: Value, z: Value) -> Rules:
     """Queries for operators of few arguments are written to look these up (see `Term.pattern`).
 
+    What is one of its own two arguments (zeros = zeros * 2) is not looked up: it says nothing of the value, and laws on
+    products of numbers would make new ones without end.
+
     held_as: one of the values that v holds, always the same: where a value is an operator of itself (x = x[:n]) all of
     them would make new ones without end.
     """
@@ -97,7 +100,7 @@ def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, 
     yield when(xs.is_(args(x, r)), list_one(r, y)).then(list_two(xs, x, y))
     yield when(xs.is_(args(x, r)), list_two(r, y, z)).then(list_three(xs, x, y, z))
     yield when(v.is_(op(xs)), list_one(xs, x)).then(applied(op, x).gets(v))
-    yield when(v.is_(op(xs)), list_two(xs, x, y)).then(applied(op, x, y).gets(v))
+    yield when(v.is_(op(xs)), list_two(xs, x, y), v.differs_from(x), v.differs_from(y)).then(applied(op, x, y).gets(v))
     yield when(v.is_(op(xs)), list_three(xs, x, y, z)).then(applied(op, x, y, z).gets(v))
     yield when(v.is_(hold(c, x))).then(held_as(c, v).gets(x))
 

@@ -61,29 +61,35 @@ class CutSets:
 
         itself: j is computed, or a way that needs it is taken; this says more if others use j, too.
         """
-        seen, todo, cut = {i}, [i], {w.variable: 1.0 for w in self._ways[j]} if itself else {}
-        while todo:
+        cut = {w.variable for w in self._ways[j]} if itself else set[int]()
+        seen, todo, left = {i}, [i], taken.used[i] - _LITTLE - sum(x[n] for n in cut)
+        while todo and left > 0 and len(seen) <= _MOST:
             at = todo.pop()
             for way in self._ways[at]:
-                if j in way.needs:
-                    if not itself:
-                        cut[way.variable] = 1.0
-                    continue
-                towards = next((k for k in way.needs if self._needs[k] >> j & 1), None)
-                if towards is None and x[way.variable] > _LITTLE:
-                    towards = next((k for k in way.needs if j in taken.needs.get(k, ())), None)
-                if towards is None:
-                    cut[way.variable] = 1.0
-                elif towards not in seen:
+                towards = at if itself and j in way.needs else self._towards(j, way, taken, x)
+                if towards is None and way.variable not in cut:
+                    cut.add(way.variable)
+                    left -= x[way.variable]
+                elif towards is not None and towards not in seen:
                     seen.add(towards)
                     todo.append(towards)
-            if len(seen) > _MOST:
-                return
-        most = sum(x[n] for n in cut)
+        if todo or left <= 0:
+            return
         for options in self._members[i]:
-            if most < sum(x[n] for n in options) - _LITTLE:
-                row = cut | {n: cut.get(n, 0.0) - 1.0 for n in options}
+            if sum(x[n] for n in cut) < sum(x[n] for n in options) - _LITTLE:
+                row = dict.fromkeys(cut, 1.0) | {n: float(n in cut) - 1.0 for n in options}
                 yield {n: a for n, a in row.items() if a}
+
+    def _towards(self, j: int, way: _Way, taken: _Taken, x: Sequence[float]) -> int | None:
+        """A group that a way needs and that needs j; None where the way needs j itself, or avoids it."""
+        if j in way.needs:
+            return None
+        for k in way.needs:
+            if self._needs[k] >> j & 1:
+                return k
+        if x[way.variable] > _LITTLE:
+            return next((k for k in way.needs if j in taken.needs.get(k, ())), None)
+        return None
 
 
 class _Taken:

@@ -32,6 +32,8 @@ _SOME = 1e-6
 """So much of an option is nothing."""
 _TURNS = 4
 """So often, at most, rows are written that a solution of the relaxation breaks."""
+_RAISED = 1e-4
+"""Rows that raise the bound by less, of all, hardly do so."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class ProgramOfChoices:
         self.low: list[float] = []
         self.size = len(self.options)
         self.over: int | None = None
-        self._turns, self._cuts = _TURNS, list[Row]()
+        self._turns, self._bound, self._cuts = _TURNS, 0.0, list[Row]()
         self._groups = groups_of(problem)
         variables = Variables(self.of, self._fresh, self._groups, always_used(problem, self._groups))
         self._base({i for g in variables.always if len(g) == 1 for i in g})
@@ -131,9 +133,14 @@ class ProgramOfChoices:
     def _cut_sets(self) -> CutSets:
         return CutSets(self.problem, self.of, self._groups)
 
-    def tighten(self, x: Array) -> bool:
-        """Add rows that a solution of the relaxation violates; return whether there were any.  This is done a few
-        times only."""
+    def tighten(self, x: Array, bound: float) -> bool:
+        """Add rows that a solution of the relaxation violates; return whether there were any.
+
+        This is done a few times only, and ends where the last rows hardly raised the bound.
+        """
+        if bound < self._bound * (1 + _RAISED):
+            self._turns = 0
+        self._bound = bound
         new = list(self._cut_sets.broken(x.tolist())) if self._turns else []
         self._turns -= bool(new)
         self._cuts += new

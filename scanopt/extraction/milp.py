@@ -100,7 +100,7 @@ class Solver:
             self.near = replace(near, proven=proven)
             if proven:
                 return False
-        return model.tighten(found.x)
+        return model.tighten(found.x, found.bound)
 
     def solve(self, seconds: float, most: float = np.inf) -> Solution | None:
         """As the function `solve`."""
