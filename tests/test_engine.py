@@ -107,7 +107,7 @@ def rows_of_a_program(found: Engine) -> dict[str, int]:
     return {name: n for name, n in found.sizes()[0].items() if n and name != "cleared"}
 
 
-@pytest.mark.parametrize("rules", [RULES, NAMED, f'{NAMED}\n(prim_with "max" 1)'])
+@pytest.mark.parametrize("rules", [RULES, NAMED, f'{NAMED}\n(prim_with "max" 1)', NAMED.replace("Op", "Param")])
 def test_what_rules_name_is_there_for_each_program_and_no_row_of_another(rules: str) -> None:
     first: dict[str, int] | None = None
     for n in range(4):
@@ -147,18 +147,20 @@ LASTING = """
 """
 
 
-def test_what_is_named_by_what_it_says_may_be_added_again_and_leaves_no_row() -> None:
+@pytest.mark.parametrize("sort", ["Op", "Param"])
+def test_what_is_named_by_what_it_says_may_be_added_again_and_leaves_no_row(sort: str) -> None:
+    named, lasting = NAMED.replace("Op", sort), LASTING.replace("Op", sort)
     for n in range(3):
-        found = take(NAMED)
+        found = take(named)
         before = rows_of_a_program(found)
-        found.run(LASTING)
+        found.run(lasting)
         found.run("(run lasting_rules_1 1)")
         assert rows_of_a_program(found) == before | {"lasting_op_1": 1, "prim_with": 2, "seen": 1}
         if n == 1:
             found.clear()
             assert rows_of_a_program(found) == before | {"lasting_op_1": 1, "prim_with": 2}
         found.close()
-        other = take(NAMED)
+        other = take(named)
         assert rows_of_a_program(other) == before
         assert "lasting_op_1" in other.sizes()[0]
         other.close()

@@ -54,6 +54,10 @@ def test_names_stand_for_terms() -> None:
     assert f'(= v (apply {name} xs)) (= w (apply (prim_with "f(k)" (int_param k)) xs))' in named
     name = "(own_" + digest('(vmap (prim "exp") "1")') + ")"
     assert with_named_operators('(= v (apply (vmap (prim "exp") "1") xs))', "own").endswith(f"(= v (apply {name} xs))")
+    flags = "(pair_param (bool_param 0) (end_params))"
+    named = with_named_operators(f'(= v (apply (prim_with "f(k, flag)" (pair_param (int_param k) {flags})) xs))', "own")
+    assert f"(constructor own_{digest(flags)} () Param) (union (own_{digest(flags)}) {flags})" in named
+    assert f"(pair_param (int_param k) (own_{digest(flags)}))" in named
     assert with_named_terms("(until (loop (f 1)) v)", "$t") == ("(let $t_0 (loop (f 1)))", "(until $t_0 v)")
 
 

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import scanopt.tensor as T
+from scanopt.array.batching import elementwise
 from scanopt.array.numerics.running import ACCUMULATED
 from scanopt.array.op import Op, Operand, Traits, load
 from scanopt.array.operators.idle import kept_row, no_rows, when_runs
@@ -907,6 +908,13 @@ def test_what_is_inferred_is_true_of_arguments_that_do_not_fit(name: str, seed: 
 def blurred_operand(rng: Rng, a: np.ndarray[Any, Any]) -> Operand:
     t = blurred(rng, a)
     return Operand(t.dtype, t.shape)
+
+
+@by_seed(8)
+def test_what_is_elementwise(name: str, seed: int) -> None:
+    """The shape of the result is the one to which the arguments broadcast: laws take parts of it for those of them."""
+    _, op, args, value = draw(name, seed)
+    assert op.spec.batch is not elementwise or value.shape == np.broadcast_shapes(*(a.shape for a in args))
 
 
 @by_seed(6)

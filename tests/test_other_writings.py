@@ -208,9 +208,25 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(s < v, v, s * 0.9)], y, [x[0]] * 2),
         lambda x, y: _product(lambda v, s, r: [T.where(s < v, v, s * 0.9), T.where(v > r, v, r * 0.9)], y, [x[0]] * 2),
     ),
+    "side by side": (
+        lambda x, y: T.maximum(x, T.exp(x)),
+        lambda x, y: T.stack([x, T.exp(x)]).max(axis=0),
+        lambda x, y: T.stack([x, T.exp(x)], axis=1).max(axis=1),
+    ),
+    "means of windows": (
+        lambda x, y: (x[:-2] + x[1:-1] + x[2:]) / 3,
+        lambda x, y: T.stack([x[:-2], x[1:-1], x[2:]]).mean(axis=0),
+        lambda x, y: T.stack([x[:-2], x[1:-1], x[2:]]).sum(axis=0) / 3,
+        lambda x, y: x[:-2] / 3 + x[1:-1] / 3 + x[2:] / 3,
+    ),
     "transposed products": (
         lambda x, y: T.dot(_matrix(x, y), T.dot(_matrix(y, y), y)),
         lambda x, y: T.dot(T.dot(_matrix(y, y).T, _matrix(x, y).T).T, y),
+    ),
+    "rows moved along": (
+        lambda x, y: _matrix(x, y).max(axis=0) + y,
+        lambda x, y: (_matrix(x, y) + y).max(axis=0),
+        lambda x, y: scanopt.map(lambda v, y: y + v, _matrix(x, y), [y])[0].max(axis=0),
     ),
     "running sums of rows": (
         lambda x, y: T.cumsum(_matrix(x, y), axis=0),
@@ -218,6 +234,7 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.concatenate([_matrix(x, y)[:1], _sums(_matrix(x, y)[1:], _matrix(x, y)[0])]),
         lambda x, y: T.concatenate([T.zeros_like(_matrix(x, y)[:1]), T.cumsum(_matrix(x, y), axis=0)])[1:],
     ),
+    "parts of elements": (lambda x, y: T.exp(x[2:]), lambda x, y: T.exp(x)[2:]),
     "ones": (
         lambda x, y: x.sum(),
         lambda x, y: T.dot(x, T.ones(x.shape[0])),

@@ -142,6 +142,7 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield "fixed_shape", (op,)
     if op.name in _LINEAR and "dtype" not in op.options:
         yield "linear", (op,)
+    yield from along_an_axis(op)
     yield from facts_of_signs(op, dtypes)
     if op.name in _SHAPE_FROM_REST:
         yield "shape_from_rest", (op,)
@@ -156,6 +157,22 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield "undoes", (Op.make(op.spec.traits.inverse), op)
     if op.name == "require" and op.options["relation"] in ("eq", "ge"):
         yield "holds_of_equals", (op,)
+
+
+_COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+"""What operators along an axis combine its entries by."""
+
+_MOVED_ALONG = {"mean", "max", "min"}
+
+
+def along_an_axis(op: Op) -> Iterator[Given]:
+    """What is known of an operator along one axis."""
+    match op.options:
+        case {"axis": (int(axis),), "keepdims": False, **rest} if rest.get("dtype") is None:
+            if op.name in _COMBINED:
+                yield "combines", (op, axis, Op.make(_COMBINED[op.name]))
+            if op.name in _MOVED_ALONG and axis == 0:
+                yield "moves_along", (op,)
 
 
 def _safe(ops: Iterable[Op], choices: bool) -> Iterator[Given]:

@@ -23,7 +23,7 @@ _COMPUTED = ("+", "-", "max", "min", "to-string")
 def with_named_operators(rules: str, name: str) -> str:
     """Rules in egglog's syntax in which operators with parameters, or batched ones, are named before the rules.
 
-    Those with a variable are left as they are.
+    Of those with a variable, parts without one are.
 
     name: what these names begin with; the same operator always gets the same name.
 
@@ -31,17 +31,29 @@ def with_named_operators(rules: str, name: str) -> str:
     (constructor op_f78536a0835cd8c3 () Op) (union (op_f78536a0835cd8c3) (prim_with "sum(axis)" (int_param 0)))
     (= v (apply (op_f78536a0835cd8c3) l))
     """
-    names: dict[str, str] = {}
+    names: dict[str, Node] = {}
     parts: list[str] = []
     at = 0
+
+    def named(x: Node) -> Node:
+        if isinstance(x, str) or not any(isinstance(a, tuple) for a in x):
+            return x
+        if not _is_ground(x):
+            return tuple(map(named, x))
+        text = f"({name}_{digest(node_text(x))})"
+        names[text] = x
+        return text
+
     while found := _OPERATOR.search(rules, at):
         begin, end = found.start(), _end(rules, found.start())
-        text = rules[begin:end]
-        parts.append(rules[at:begin])
-        parts.append(names.setdefault(text, f"({name}_{digest(text)})") if _is_ground(*parsed(text)) else text)
+        parts += rules[at:begin], *(node_text(named(x)) for x in parsed(rules[begin:end]))
         at = end
-    declared = [f"(constructor {x[1:-1]} () Op) (union {x} {text})" for text, x in names.items()]
+    declared = [f"(constructor {x[1:-1]} () {_sort(term)}) (union {x} {node_text(term)})" for x, term in names.items()]
     return "\n".join([*declared, "".join(parts) + rules[at:]])
+
+
+def _sort(term: Node) -> str:
+    return "Op" if term[0] in ("prim_with", "vmap") else "Param"
 
 
 def digest(text: str) -> str:

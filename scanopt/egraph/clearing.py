@@ -11,7 +11,7 @@ __all__ = ["with_clearing"]
 _TABLE = re.compile(r"\((constructor|relation|function) ([^\s()]+) \(([^()]*)\)")
 _HIDING = re.compile(r"\(subsume \((([^\s()]+)[^()]*)\)\)")
 _HIDDEN = "hidden_"
-_NAMED = re.compile(r"^\(constructor (\S+) \(\) Op\) (\(union \(\1\) .+\))$", re.MULTILINE)
+_NAMED = re.compile(r"^\(constructor (\S+) \(\) (?:Op|Param)\) (\(union \(\1\) .+\))$", re.MULTILINE)
 
 
 def with_clearing(text: str) -> str:

@@ -32,7 +32,7 @@ _COMBINED = re.compile(r"\s*\(unstable-combined-ruleset (\S+)")
 _ADDS = re.compile(r"\((?:relation|constructor|function|ruleset|rule|rewrite|birewrite|let|sort|datatype)\b")
 _NAMES = re.compile(r"\((?:relation|constructor|function|let|sort|datatype|ruleset) ([^\s()]+)|:ruleset ([^\s()]+)")
 _LASTS = re.compile(rf"(?:facts_)?{LASTING}\w+")
-_OPERATOR = re.compile(r"\s*\(constructor ([^\s()]+) \(\) Op\) (\(union .*\))\s*")
+_OPERATOR = re.compile(r"\s*\(constructor ([^\s()]+) \(\) (?:Op|Param)\) (\(union .*\))\s*")
 
 
 class Additions:

@@ -31,7 +31,6 @@ class RulesOnDemand:
         self._waiting: defaultdict[str, list[str]] = defaultdict(list)
         self._above: list[str] = []  # what was loaded since a level of the engine was opened
         self.rulesets: set[str] = set()  # all that there are, loaded or not
-        self.seconds = 0.0
         start = time.thread_time()
         for command in map(str.strip, commands(text)):
             if (found := _OF_RULESET.match(command)) and not _DECLARES.search(command):

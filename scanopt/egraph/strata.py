@@ -89,7 +89,9 @@ _BY_TEXT = ("line", "prim", "prim_with")
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _TOKEN = re.compile(rf"\(([^\s()\"]+)(?: ({_TEXT}))?|{_TEXT}|[()]")
-_TABLE = re.compile(r"\((?:constructor|relation|function) ([^\s()]+)")
+_TABLE = re.compile(r"\((?:constructor|relation|function) ([^\s()]+) (?!\(\) Param\))")
+"""Not those of parameters without parts, which are there wherever the operators are that have them."""
+
 _RULESET = re.compile(r":ruleset ([^\s()]+)")
 
 

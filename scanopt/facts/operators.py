@@ -151,6 +151,16 @@ def keeps_dtype(op: Op, d: Text, *, v: Value, x: Value, y: Value) -> Rules:
 
 
 @fact
+def combines(op: Op, j: Int, g: Op) -> None:
+    """op combines the entries along axis j, in order or not, by g (given)."""
+
+
+@fact
+def moves_along(op: Op) -> None:
+    """op(X + y) = op(X) + y for floats, up to rounding, where y is added in each row of X (given)."""
+
+
+@fact
 def sign_outside(op: Op, g: Op) -> None:
     """op(-x) = -g(x) for floats, up to rounding (given)."""
 

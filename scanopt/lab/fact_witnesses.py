@@ -280,6 +280,8 @@ WITNESSES: dict[str, str] = {
     "keeps_dtype 1 keeps_dtype(op, d)": "value_seen_backwards, never 0",
     "keeps_dtype 1 d = dtype(x)": "number_out_of_left_matrix, never 3",
     "keeps_dtype 1 d = dtype(y)": "number_out_of_right_matrix, never 2",
+    "in_each_row 0 n >= m+1": "sum_of_rows_moved_along, never 0",
+    "in_each_row 1 n >= m+1": "sum_of_rows_moved_along, never 0",
     "cholesky_factor 1 cholesky_factor(x)": "singular systems held",
     "cholesky_factor 2 cholesky_factor(X)": "singular systems read",
     "nothing 0 nothing(e)": "last_of_sum_of_products, never 2",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import align, elementwise
+from scanopt.array.batching import align
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import DTYPE
@@ -107,7 +107,8 @@ def _bind_threefry(xp: Any) -> Callable[..., Any]:
     return mixed
 
 
-def _batch_threefry(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variable:
+def _batch(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variable:
+    """As `elementwise`, of operators whose results may have a last axis more or less."""
     return apply(op, *align(batched, args))
 
 
@@ -116,7 +117,7 @@ register(
         "bitcast",
         _bind_bitcast,
         _infer_bitcast,
-        elementwise,
+        _batch,
         batch_exact=True,
         cost="free",
         view=True,
@@ -131,7 +132,7 @@ register(
         "threefry",
         _bind_threefry,
         _infer_threefry,
-        _batch_threefry,
+        _batch,
         batch_exact=True,
         cost="transcendental",
         gradient=no_gradient,

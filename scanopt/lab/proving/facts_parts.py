@@ -7,7 +7,17 @@ from itertools import product
 from typing import Any
 
 from scanopt.analysis.conversions import conversions
-from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
+from scanopt.analysis.indexing import (
+    arrangements,
+    computed_parts,
+    entries_taken,
+    in_two,
+    of_two,
+    parts,
+    taking_parts,
+    whole_rows,
+)
+from scanopt.analysis.initial_facts import along_an_axis
 from scanopt.analysis.signs import facts_of_signs
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.op import Op
@@ -50,6 +60,7 @@ _SET = [
 _SIGNED = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min") for k in (0, 1)]
 _SIGNED += [Op.make(name, axis=k) for name in ("argmax", "argmin") for k in (0, 1)]
 _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum", "mean") for k in (0, 1)]
+_ALONG = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min", "sum", "prod", "mean") for k in (0, 1)]
 
 _MOST = 80
 """So many of them at most are looked at."""
@@ -79,10 +90,12 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *whole_rows(taking),
         *computed_parts(taking),
         *in_two([*several, *taking]),
+        *taking_parts([*several, *taking]),
         *arrangements(_ARRANGING),
         *conversions(_SHAPING),
         *facts_of_whole_arrays([*_IN_TWO, *_REDUCING, *_ARRANGING, *_SET]),
         *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
+        *(told for op in _ALONG for told in along_an_axis(op)),
         *(signed for op in _SIGNED for signed in facts_of_signs(op, ())),
         *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1))]),
     ]
@@ -107,7 +120,7 @@ def _meaning(fact: str) -> None:
         chosen = m.choose(fact, _given(fact))
         if fact != "takes_entry" and isinstance(chosen[0], Op) and chosen[0].name == "getitem":  # lists are bounds
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
-        elif fact in ("linear", "sets", "sign_outside", "sign_lost"):
+        elif fact in ("linear", "sets", "sign_outside", "sign_lost", "combines", "moves_along"):
             m.computed = 0
         elif fact == "order_alone":
             m.computed = chosen[0].options["shape"].count(None)
@@ -124,8 +137,8 @@ for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
     "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone", "adds_to_all",
-    "cut_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
-    "sign_outside", "sign_lost",
+    "cut_in_two", "is_a_part", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
+    "sign_outside", "sign_lost", "combines", "moves_along",
 ):  # fmt: skip
     _meaning(_fact)
 

@@ -12,6 +12,9 @@ from scanopt.lab.proving.operators import total
 
 __all__: list[str] = []
 
+_ROWS = (0,), (1,), (3,), (0, 2), (1, 2), (3, 2), (2, 1), (2, 1, 2)
+_IN_EACH = (), (1,), (2,), (2, 2)
+
 
 @fact
 def adds_up(m: Model, x: Term, s: Term) -> None:
@@ -30,6 +33,14 @@ MEANINGS["adds_up_freely"] = adds_up
 @fact
 def sums_alike(m: Model, x: Term) -> None:
     m.assume(m.kind(m.type_of(x)[0]) not in ("bool", "int8"))
+
+
+@fact
+def in_each_row(m: Model, v: Term, X: Term, y: Term) -> None:
+    for x, shapes in ((X, _ROWS), (y, _IN_EACH)):
+        m.types[x.head] = m.choose(f"dtype of {x}", m.dtypes), m.choose(f"shape of {x}", shapes)
+    m.assume(len(m.types[X.head][1]) > len(m.types[y.head][1]))
+    say(m, v, X + y if m.choose(f"{y} is added from the right", (True, False)) else y + X)  # type: ignore[operator]
 
 
 @fact

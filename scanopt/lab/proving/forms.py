@@ -49,11 +49,9 @@ class Taken:
 
 @dataclass(frozen=True)
 class Along:
-    """An operator of the table along an axis that is a variable, or of so many axes."""
+    """An operator of the table with parameters that hold integers of the law: an axis, a bound, a number of axes."""
 
-    name: str
-    parameter: str
-    number: Int
+    op: Op
 
 
 @dataclass(frozen=True)
@@ -88,12 +86,19 @@ def _of_table(op: Op, open_: bool) -> TableOperator | Taken | Along:
             return Taken("last_rows", k)
         case "getitem", (("slice", int() as k, None, None),) if k < 0:
             return Taken("last_rows", -k)
-        case (("stack" | "shaped_like"), Int() as number):
-            return Along(op.name, op.params[0][0], number)
+        case _ if open_ and all(_numbers(value) for _, value in op.params):
+            return Along(op)
         case _ if open_:
             raise NotImplementedError(f"the operator {op}, with parameters that are variables")
         case _:
             return TableOperator(op)
+
+
+def _numbers(parameter: Any) -> bool:
+    """Whether all that it holds of the law are integers."""
+    if isinstance(parameter, tuple):
+        return all(map(_numbers, parameter))
+    return isinstance(parameter, Int) or not isinstance(parameter, Term)
 
 
 def arguments(args: Term) -> list[Term]:

@@ -222,8 +222,8 @@ class Model(World):
             case Text(args=None, head=name) if name in self.texts:
                 found: SymbolicArray = self.texts[name]
                 return found
-            case str() if key.startswith("int64:"):
-                return array(np.int64(key.partition(":")[2]))
+            case str() if key.startswith(("int64:", "float64:")):
+                return self.known_number(*key.split(":"))
             case _:
                 raise NotImplementedError(f"the constant {key}")
 
@@ -340,8 +340,8 @@ class Model(World):
             case Taken(what, k):
                 n = self.number(k)
                 return lambda x: self._taken(what, x, n)
-            case Along(name, parameter, number):
-                made = Op.make(name, **{parameter: self.number(number)})
+            case Along(op_):
+                made = Op.make(op_.name, **{name: self.numbers(value) for name, value in op_.params})
                 return lambda *xs: applied(self, made, xs)
             case Vmap(inner, flags):
                 return lambda *xs: self.batched(inner, self.text(flags), *xs)

@@ -178,45 +178,6 @@ def total(m: Model, rows: Sequence[SymbolicArray], dtype: str, shape: tuple[int,
     return out
 
 
-@meaning("sum")
-def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    (x,) = xs
-    dtype, shape = result_type(m, op, xs)
-    axes, keep = op.options["axis"], op.options["keepdims"]
-    if _of_one(op, x):
-        return _the_one(m, op, xs)
-    if len(axes or ()) != 1 or keep or shape is None or m.rounds(dtype):
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    rows = arranged(lambda e: np.moveaxis(e, axes[0], 0), x.dtype, [x], [])
-    return total(m, [rows.row(t) for t in range(rows.shape[0])], dtype, shape)
-
-
-def _of_one(op: Op, x: SymbolicArray) -> bool:
-    """Whether it reduces one axis, of length 1."""
-    axes: tuple[int, ...] = op.options["axis"] or ()
-    return len(axes) == 1 and not op.options["keepdims"] and x.shape[axes[0]] == 1
-
-
-def _the_one(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    (x,) = xs
-    dtype, _ = result_type(m, op, xs)
-    return arranged(lambda e: np.squeeze(e, op.options["axis"]), x.dtype, [x], []).cast(dtype)
-
-
-@meaning("max", "min", "mean", "prod")
-def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """That of one is known, and extremes along an axis."""
-    (x,), (dtype, shape) = xs, result_type(m, op, xs)
-    if _of_one(op, x):
-        return _the_one(m, op, xs)
-    axes, pick = op.options["axis"], {"max": "maximum", "min": "minimum"}.get(op.name)
-    if pick is None or len(axes or ()) != 1 or op.options["keepdims"] or not x.data.size:
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    rows = arranged(lambda e: np.moveaxis(e, axes[0], 0), x.dtype, [x], [])
-    every = (rows.row(t) for t in range(rows.shape[0]))
-    return reduce(lambda best, row: pointwise(m, pick, best, row), every)
-
-
 @meaning("setitem")
 def _setitem(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """Slices that are written: which entries, NumPy says of their numbers."""

@@ -13,7 +13,8 @@ import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts
 import scanopt.lab.proving.facts_sums
 import scanopt.lab.proving.guards
-import scanopt.lab.proving.linear_algebra  # noqa: F401  # these register meanings
+import scanopt.lab.proving.linear_algebra
+import scanopt.lab.proving.reductions  # noqa: F401  # these register meanings
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Clock, State, Term
 from scanopt.lab.proving.arrays import SymbolicArray

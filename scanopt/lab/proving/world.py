@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanopt.calculus.terms import Clock, Int
-from scanopt.lab.proving.arrays import SymbolicArray, filled
+from scanopt.lab.proving.arrays import SymbolicArray, array, filled
 from scanopt.lab.proving.choices import Choices, NoProgramError
 from scanopt.lab.proving.entries import lifted, symbol, unknown_function
 from scanopt.lab.proving.loops import At
@@ -166,6 +166,29 @@ class World:
             return self._ints[k.head]
         one, other = (self.number(a) for a in k.args if isinstance(a, int | Int))
         return one + other if k.head == "+" else one - other
+
+    def numbers(self, x: Any) -> Any:
+        """A parameter of an operator: the integers of the law in it are numbers."""
+        match x:
+            case ("slice", start, stop, step):
+                return "slice", self._bound(start), self._bound(stop), self.numbers(step)
+            case tuple():
+                return tuple(map(self.numbers, x))
+            case _:
+                return self.number(x) if isinstance(x, Int) else x
+
+    def _bound(self, k: Any) -> Any:
+        """A bound of a slice: k counts from the start, -k from the end."""
+        n = self.numbers(k)
+        if isinstance(k, Int):
+            self.assume((n < 0) == (k.head == "-" and k.args is not None and k.args[0] == 0))
+        return n
+
+    def known_number(self, dtype: str, written: str) -> SymbolicArray:
+        """A number as it is written in the key of a constant."""
+        if dtype == "float64":
+            return filled(self.own_dtype(dtype), (), [float.fromhex(written)])
+        return array(np.int64(written))
 
     def set_number(self, k: Int, n: int) -> None:
         """Say what an integer of the law is."""

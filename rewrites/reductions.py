@@ -1,0 +1,146 @@
+"""Sums, means and extremes along an axis: of arrays put side by side, and of rows to which the same is added."""
+
+from typing import Any
+
+import scanopt.tensor as T
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, const_at, ndim, ops
+from scanopt.facts.loops import lies_on
+from scanopt.facts.operators import combines, moves_along
+from scanopt.facts.raising import fits
+from scanopt.facts.values import float64, floating, has_so_many_axes, of_dtype, same_type, scalar
+
+
+@fact
+def in_each_row(v: Value, X: Value, y: Value, *, m: Int, n: Int) -> Rules:
+    """v is X with y added in each row: y has fewer axes than X."""
+    yield when(v.is_(X + y), n.is_(ndim(X)), m.is_(ndim(y)), n >= m + 1).then(in_each_row(v, X, y))
+    yield when(v.is_(y + X), n.is_(ndim(X)), m.is_(ndim(y)), n >= m + 1).then(in_each_row(v, X, y))
+
+
+def _small(x: Any) -> Any:
+    return T.cast(x, "float32")
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x, y: T.stack([T.exp(x), y]).sum(axis=0), lambda X, Y: T.stack([X, T.exp(Y)], axis=1).max(axis=1)),
+    never=(
+        lambda X, Y: T.stack([X, Y]).sum(axis=1),
+        lambda a, b: T.stack([a, b]).max(),
+        lambda p, q: T.stack([p, q]).sum(axis=0),
+        lambda x, y: T.stack([_small(x), y]).max(axis=0),
+    ),
+)
+def two_side_by_side(op: Op, x: Value, y: Value, j: Int, g: Op, n: Int) -> Equation:
+    """The sum of two arrays put side by side is x + y, their greatest maximum(x, y); both must have one shape."""
+    left = op(ops.stack(x, y, axis=j))
+    when = [combines(op, j, g), has_so_many_axes(x, n), floating(x), same_type(x, y)]
+    return Equation(left, g(x, ops.shaped_like(y, x, axes=n)), when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda a, b: T.stack([T.exp(a), b]).max(),
+    never=(
+        lambda x, y: T.stack([x, y]).max(axis=0),
+        lambda n, k: T.stack([n, k]).max(),
+        lambda a, b: T.stack([_small(a), b]).max(),
+    ),
+)
+def two_numbers_side_by_side(op: Op, x: Value, y: Value, j: Int, g: Op) -> Equation:
+    """The same for two numbers."""
+    when = [combines(op, j, g), scalar(x), floating(x), same_type(x, y)]
+    return Equation(op(ops.stack(x, y, axis=j)), g(x, y), when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.stack([x, T.exp(x), T.tanh(x)]).sum(axis=0),
+    never=(
+        lambda X: T.stack([X, T.exp(X), T.tanh(X)]).sum(axis=1),
+        lambda x, y: T.stack([x, T.exp(x), y]).sum(axis=0),
+        lambda p: T.stack([p, p * p, p]).sum(axis=0),
+        lambda x: T.stack([x, _small(T.exp(x)), x]).max(axis=0),
+        lambda x: T.stack([x, T.exp(x), _small(x)]).max(axis=0),
+    ),
+)
+def three_side_by_side(op: Op, x: Value, y: Value, z: Value, j: Int, g: Op) -> Equation:
+    """The sum of three arrays put side by side is x + y + z, if they have one shape."""
+    stacked = ops.stack(x, y, z, axis=j)
+    when = [combines(op, j, g), fits(stacked), floating(x), same_type(x, y), same_type(x, z)]
+    return Equation(op(stacked), g(g(x, y), z), when=when)
+
+
+def _mean_as_sum(xs: Args, j: Int, number: Value, c: Clock) -> Equation:
+    """The mean of stacked arrays, so many as the number says, on c."""
+    X = ops.stack(xs, axis=j)
+    total = ops.sum(X, axis=(j,), keepdims=False)
+    return Equation(ops.mean(X, axis=(j,), keepdims=False), total / number, when=[float64(X), lies_on(X, c)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.stack([x, T.exp(x)]).mean(axis=0),
+    never=(lambda X: X.mean(axis=0), lambda p: T.stack([p, p]).mean(axis=0)),
+)
+def mean_of_two_stacked(x: Value, y: Value, j: Int, c: Clock) -> Equation:
+    """The mean of two arrays put side by side is half their sum."""
+    return _mean_as_sum(args(x, y), j, const_at(c, "float64:0x1.0000000000000p+1"), c)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.stack([x, T.exp(x), T.tanh(x)]).mean(axis=0),
+    never=(lambda X: X.mean(axis=0), lambda p: T.stack([p, p, p]).mean(axis=0)),
+)
+def mean_of_three_stacked(x: Value, y: Value, z: Value, j: Int, c: Clock) -> Equation:
+    """The mean of three arrays put side by side is a third of their sum."""
+    return _mean_as_sum(args(x, y, z), j, const_at(c, "float64:0x1.8000000000000p+1"), c)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda X, y: (X + y).sum(axis=0), lambda X, y: (X + y).sum(axis=0) * X.sum(axis=0)),
+    never=(
+        lambda X, Y: (X + Y).sum(axis=0),
+        lambda X, y: (X + y).sum(axis=1),
+        lambda X, y: (_small(X) + _small(y)).sum(axis=0),
+        lambda X, y: (_small(X) + y).sum(axis=0),
+        lambda X, y: (X + _small(y)).sum(axis=0),
+    ),
+)
+def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
+    """The sum of n rows with y added in each is the sum of the rows, and n times y."""
+    zero = const_at(c, "int64:0")
+    n = X.shape[0]
+    times = ops.where(ops.greater(n, zero), y * ops.cast(n, dtype="float64"), ops.cast(zero, dtype="float64"))
+    total = ops.sum(X, axis=(0,), keepdims=False)
+    when = [in_each_row(v, X, y), float64(X), float64(y), lies_on(v, c)]
+    return Equation(ops.sum(v, axis=(0,), keepdims=False), total + times, when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda X, y: (T.exp(X) + y).max(axis=0), lambda X, y: (y + T.exp(X)).mean(axis=0)),
+    never=(
+        lambda X, Y: (X + Y).max(axis=0),
+        lambda X, y: (X + y).max(axis=1),
+        lambda p, n: (p + n).max(axis=0),
+        lambda X, y: (_small(X) + y).max(axis=0),
+    ),
+)
+def rows_moved_along(op: Op, v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """The greatest of rows with y added in each is the greatest of the rows, and y; so is the mean."""
+    when = [in_each_row(v, X, y), moves_along(op), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(op(v), op(X) + y, when=when)

@@ -1,0 +1,75 @@
+"""What sums, products, means and extremes make of symbolic arrays: along one axis they combine its entries in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.lab.proving.arrays import SymbolicArray, arranged, filled
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.model import Model
+from scanopt.lab.proving.operators import meaning, pointwise, result_type, total, unknown_whole
+
+__all__: list[str] = []
+
+_COMBINED = {"max": "maximum", "min": "minimum", "prod": "multiply"}
+
+
+@meaning("sum")
+def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if _of_one(op, x):
+        return _the_one(m, op, xs)
+    if not _along_one(op) or shape is None or m.rounds(dtype):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return total(m, _entries(op, x), dtype, shape)
+
+
+@meaning("mean")
+def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """That of real numbers is their sum, divided: that of none is no number, and what is added to it is none."""
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if _of_one(op, x):
+        return _the_one(m, op, xs)
+    if not _along_one(op) or shape is None or dtype != "real":
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    rows = _entries(op, x)
+    if not rows:
+        raise NoProgramError("the mean of nothing is no real number")
+    return pointwise(m, "divide", total(m, rows, dtype, shape), filled(dtype, (), [float(len(rows))]))
+
+
+@meaning("max", "min", "prod")
+def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if _of_one(op, x):
+        return _the_one(m, op, xs)
+    if not _along_one(op) or not x.data.size or (op.name == "prod" and m.rounds(dtype)):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    rows = (row.cast(dtype) for row in _entries(op, x))
+    return reduce(lambda found, row: pointwise(m, _COMBINED[op.name], found, row), rows)
+
+
+def _along_one(op: Op) -> bool:
+    """Whether it reduces one axis."""
+    return len(op.options["axis"] or ()) == 1 and not op.options["keepdims"]
+
+
+def _of_one(op: Op, x: SymbolicArray) -> bool:
+    """Whether it reduces one axis, of length 1."""
+    return _along_one(op) and x.shape[op.options["axis"][0]] == 1
+
+
+def _the_one(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,) = xs
+    dtype, _ = result_type(m, op, xs)
+    return arranged(lambda e: np.squeeze(e, op.options["axis"]), x.dtype, [x], []).cast(dtype)
+
+
+def _entries(op: Op, x: SymbolicArray) -> list[SymbolicArray]:
+    """What it combines, in order."""
+    rows = arranged(lambda e: np.moveaxis(e, op.options["axis"][0], 0), x.dtype, [x], [])
+    return [rows.row(t) for t in range(rows.shape[0])]
