@@ -85,6 +85,16 @@ def test_uniform_numbers_are_those_of_numpy(size: Any) -> None:
     np.testing.assert_array_equal(value(R.uniform(state(8, 9, 3), size, -2.0, 3.5)), generator.uniform(-2, 3.5, size))
 
 
+def test_a_key_may_be_an_input_of_any_length() -> None:
+    k, keys = T.vector("k", "uint64"), T.matrix("keys", "uint64")
+    f = scanopt.function([k, keys], [R.uniform(k, (2,)), scanopt.map(lambda k: R.normal(k, (3,)), keys)[0]])
+    one, rows = f(R.key(1).data, [R.key(1).data, R.key(2).data])
+    np.testing.assert_array_equal(one, value(R.uniform(R.key(1), (2,))))
+    np.testing.assert_array_equal(rows[1], value(R.normal(R.key(2), (3,))))
+    with pytest.raises(ValueError, match="axis 0 has length 4, not 3"):
+        f(np.zeros(4, "uint64"), np.zeros((2, 3), "uint64"))
+
+
 def test_fold_in_and_split_by_definition() -> None:
     k = state(1, 2, 5)
     want = np.random.Philox(key=k[:2], counter=state(6, 0, 5, FOLD)).random_raw(2)

@@ -193,7 +193,7 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any, name:
     """The carry after `carry = body(i, carry)` for i from lower to upper - 1.
 
     lower, upper: integers, symbolic ones, too.  init: the first carry, and name: of the loop, as in `loop`.
-    Raises as `loop` does.
+    Raises as `loop` does; ValueError for bounds that are no integers.
 
     >>> from scanopt import interpret
     >>> interpret(fori_loop(1, 5, lambda i, product: i * product, 1))
@@ -201,6 +201,8 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any, name:
     """
     site = Site("fori_loop", user_location())
     check_step(site, body, ["i", "carry"], "a body takes the number of the step and the carry")
+    for what, bound in (("lower", lower), ("upper", upper)):
+        given_steps(site, site.array(bound, what), what)
     indices = FUNCTIONS["arange"](lower, upper)
     return _run(site, lambda carry, i: (body(i, carry), None), init, indices, None, False, name)[0]
 

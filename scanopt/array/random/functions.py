@@ -27,6 +27,7 @@ from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.selecting import take
 from scanopt.array.operators.shaping import as_dims, reshape_to
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import dtype_name
 from scanopt.array.variable import Apply, Constant, Variable, apply, describe
@@ -80,10 +81,11 @@ def advance(key: Any, draws: Any = 1) -> Variable:
 
 
 def _state(key: Any) -> Variable:
+    """A key, whose length is said where it is not known: programs are made for other lengths that may be."""
     v = as_tensor_variable(key)
     if v.dtype != "uint64" or v.ndim != 1:
         raise TypeError(f"expected a key, a uint64 vector as T.random.key(seed) makes it, found {describe(v)}")
-    return v
+    return specify_shape(v, (3,)) if v.type.shape == (None,) else v
 
 
 # Sizes and parameters
