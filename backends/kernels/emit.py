@@ -63,7 +63,6 @@ from scanopt.backends.kernels.nodes import (
     Node,
     NoForm,
     PartSet,
-    Product,
     Reduce,
     Running,
     Scatter,
@@ -79,10 +78,10 @@ from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.rows_ahead import read_in_order
 from scanopt.backends.kernels.runs import row_of_lookups
-from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, item_size, nest, packed
+from scanopt.backends.kernels.written_out import made_of_elements
 
 __all__ = ["emit", "written"]
 
@@ -95,9 +94,8 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
     parts_made_in_place(nodes, stages, wanted, w)
-    products = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
-    written_out = products | {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
     together = with_calls_together(stages, w)
+    written_out = made_of_elements(nodes, w)
     written_out |= {name for s in together if isinstance(s, CallsTogether) for name in s.outs}
     w.stored |= stored(together, wanted, w.lengths.axes, written_out)
     folded = with_folds(with_columns(together, wanted), wanted, w) if w.body.whole else together

@@ -20,7 +20,7 @@ import numpy as np
 
 from scanopt.backends.kernels.trials import PlainProduct, values_of
 
-__all__ = ["EmptySum", "FusedSum", "OneProduct", "Order", "SumOfTwo", "UnlessZero", "orders_of"]
+__all__ = ["EmptySum", "FusedSum", "OneProduct", "Order", "SumOfTwo", "UnlessZero", "fused_sum", "orders_of"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def orders_of(
 
     dims: m, k and n.  left, right: strides in bytes.
     """
-    if _fused(dtype) is None or min(*left, *right) < 1 or left == right[::-1]:  # of a matrix and itself turned: half
+    if fused_sum(dtype) is None or min(*left, *right) < 1 or left == right[::-1]:  # of a matrix and itself turned: half
         return None
     samples = _samples(dtype, dims, left, right)
     found: list[Order] = []
@@ -183,7 +183,7 @@ def _samples(
 def _same(order: Order, sample: _Sample, dtype: str) -> bool:
     """Whether an order gives the bits that NumPy gave; NaNs count as equal."""
     x, y, expected = sample
-    found = _sum(order, x, y, _rounded(dtype), _fused(dtype))
+    found = _sum(order, x, y, _rounded(dtype), fused_sum(dtype))
     if math.isnan(found):
         return math.isnan(expected)
     return found == expected and math.copysign(1.0, found) == math.copysign(1.0, expected)
@@ -206,7 +206,7 @@ def _rounded(dtype: str) -> Any:
 
 
 @cache
-def _fused(dtype: str) -> Any:
+def fused_sum(dtype: str) -> Any:
     """The function of the C library that rounds a product and a sum once; None where there is none."""
     name, kind = ("fmaf", ctypes.c_float) if dtype == "float32" else ("fma", ctypes.c_double)
     try:

@@ -14,6 +14,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
 from scanopt.backends.kernels.nodes import Call, Contract, Convolve, NoForm, Product, Products, Reduce, Running
 from scanopt.backends.kernels.numpy_loops import DTYPES
+from scanopt.backends.kernels.small_systems import MOST_ROWS
 from scanopt.extraction.cost import CACHE, NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
@@ -55,6 +56,8 @@ class KernelCosts(CostTable):
         if form == "none":
             return NUMPY(work) + self.broken
         kind = op.cost if op.cost in self.call else "arith"
+        if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
+            return self.element["small system"] * elements(work, kind)
         call = self.call[kind] if form == "plain" else max(self.call[kind], self.call[form])
         if not work.out.ndim and not any(x.ndim for x in work.args):
             return self.element[kind] + (self.call[form] if form != "plain" else 0.0)
@@ -101,7 +104,7 @@ KERNELS = KernelCosts(
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
         "stack": 0.1, "cumulative": 1.0,
-        "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
+        "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
         "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,

@@ -9,14 +9,14 @@ import numpy as np
 
 from scanopt.backends.kernels.ir import ONE, Declare, Do, Expr, If, Let, Lit, Load, Set, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Product
+from scanopt.backends.kernels.nodes import Product, Solve
 from scanopt.backends.kernels.orders import FusedSum, OneProduct, Order, SumOfTwo, UnlessZero, orders_of
 from scanopt.backends.kernels.recipe import Given
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar
 from scanopt.backends.kernels.values import packed as strides_of
 
-__all__ = ["known_sums", "write_out"]
+__all__ = ["known_sums", "name_elements", "write_out"]
 
 MOST = 64
 """Multiplications of a product that is written out, at most."""
@@ -70,11 +70,12 @@ def write_out(node: Product, sums: Sums, packed: Expr | None, call: Calling, w: 
             call(cells)
             there += [Set(name, Load(cells, Lit(i), node.dtype)) for i, name in enumerate(names)]
         w.code.append(If(packed, here, tuple(there)))
-    _named(node, [Scalar(Var(name, node.dtype), node.dtype) for name in names], w)
+    name_elements(node, names, w)
 
 
-def _named(node: Product, found: list[Scalar], w: Lowering) -> None:
-    """Give the elements of a product its name."""
+def name_elements(node: Product | Solve, names: Sequence[str], w: Lowering) -> None:
+    """Give the elements of a product, or of a solution, its name.  names: of the variables that they are."""
+    found = [Scalar(Var(name, node.dtype), node.dtype) for name in names]
     if not w.axes(node.out):
         w.env[node.out] = found[0]
     elif is_few(w.axes(node.out)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
     ONE,
@@ -23,6 +25,7 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
+from scanopt.backends.kernels.small_systems import known_way, write_system
 from scanopt.backends.kernels.values import Axes, Value, element_of, index, item_size, packed
 
 __all__: list[str] = []
@@ -30,23 +33,30 @@ __all__: list[str] = []
 
 @written.register(Solve)
 def _solve(node: Solve, w: Lowering) -> None:
-    """Array steps run if there is no solution: then the inner loop returns NaN."""
-    dtype, (n, _) = node.dtype, w.axes(node.args[0])
-    arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
+    """A small system is written out where it is known how NumPy solves it."""
+    if way := known_way(node, w):
+        write_system(node, way, lambda arrays, out: _called(node, arrays, out, w), w)
+        return
     axes = w.axes(node.out)
-    out = w.place(node.out) if axes else w.cell(dtype)
+    out = w.place(node.out) if axes else w.cell(node.dtype)
+    _called(node, [w.whole(w.value(a), w.axes(a), node.dtype) for a in node.args], out, w)
+    if not axes:
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _called(node: Solve, arrays: Sequence[str], out: str, w: Lowering) -> None:
+    """The call; array steps run if there is no solution: then the inner loop returns NaN."""
+    dtype, (n, _), axes = node.dtype, w.axes(node.args[0]), w.axes(node.out)
     apart = [[times(s, item_size(dtype)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
     vector = node.op == "solve" and len(axes) == 1
     name = f"{node.op}1" if vector else node.op
     dims = (ONE, n, axes[1]) if node.op == "solve" and not vector else (ONE, n)
     strides = (*(ZERO for _ in apart), *(s for each in apart for s in each))
     w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), dims, strides))
-    if not axes:
-        w.let(node.out, Load(out, ZERO, dtype), dtype)
-        return
-    i = w.fresh("i")
-    x = Load(out, Var(i), dtype)
-    w.code.append(Steps(i, product(axes), (If(Do("not_equal", (x, x), "bool", dtype), (Fail(),)),)))
+    if axes:
+        i = w.fresh("i")
+        x = Load(out, Var(i), dtype)
+        w.code.append(Steps(i, product(axes), (If(Do("not_equal", (x, x), "bool", dtype), (Fail(),)),)))
 
 
 @written.register(Factored)

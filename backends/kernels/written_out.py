@@ -1,0 +1,29 @@
+"""Which nodes that call one of NumPy's inner loops elsewhere are written out, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanopt.backends.kernels.few_reduced import is_written_out
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Node, Product, Reduce, Solve
+from scanopt.backends.kernels.small_products import known_sums
+from scanopt.backends.kernels.small_systems import known_way
+
+__all__ = ["made_of_elements"]
+
+
+def made_of_elements(nodes: Sequence[Node], w: Lowering) -> set[str]:
+    """The names of what is written out: small products and systems, reductions of few elements."""
+    return {name for n in nodes if _is_written_out(n, w) for name in n.outs}
+
+
+def _is_written_out(node: Node, w: Lowering) -> bool:
+    match node:
+        case Product():
+            return known_sums(node, w) is not None
+        case Solve():
+            return known_way(node, w) is not None
+        case Reduce():
+            return is_written_out(node, w)
+    return False
