@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
+from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_steps import with_steps_counted
 from scanopt.backends.kernels.nodes import (
     WHOLE,
@@ -52,8 +53,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     Raises NoForm, with the reason, if it cannot be a kernel.
     """
     made = dict(types)
-    kept = {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until or ""}
-    root = _nested(replace(loop, body=with_steps_counted(written_out(loop.body, made), kept, made)), made)
+    root = _nested(replace(loop, body=with_steps_counted(written_out(loop.body, made), _kept(loop), made)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     counts = _counts(root, made)
@@ -79,7 +79,13 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
             raise NoForm(f"{types[name].dtype} has no form")
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop) | _deeper(loop.body)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside)
-    return Nested(loop, nodes_of_steps(loop.body, types), tuple(outer))
+    nodes = with_parts_chosen(nodes_of_steps(loop.body, types), _kept(loop), types)
+    return Nested(loop, nodes, tuple(outer))
+
+
+def _kept(loop: Loop) -> set[str]:
+    """The names that are read after a step."""
+    return {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until or ""}
 
 
 def _cut(root: Nested) -> Loop | None:
