@@ -202,6 +202,20 @@ def test_error_of_values(mode: str | None) -> None:
     assert last.startswith("of scan 'inverses' (")
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_values_that_are_in_no_loop_any_more(mode: str | None) -> None:
+    a = np.linalg.LinAlgError
+    cells = lambda step: scan(step, X, name="rows")[0]  # noqa: E731
+    steps = (lambda x: x[5] * 2, lambda x: x[5] + W[0, 0], lambda x: T.exp(x[5]), lambda x: T.linalg.solve(W, x))
+    for step, kind in zip(steps, (IndexError, IndexError, IndexError, a), strict=True):
+        f = function([X, W], cells(step), mode=mode, on_unused_input="ignore")
+        told = notes(f, ones(2, 3), np.zeros((3, 3)), kind=kind)
+        assert "scan 'rows' (" in told[-1]
+    powers = scan(lambda p, A: p * A, None, T.ones_like(h0), h0, n_steps=k, name="powers")[0]
+    told = notes(function([h0, k], powers[-1], mode=mode), ones(3), 0, kind=IndexError)
+    assert told[-1].startswith("on a result of scan 'powers' (")
+
+
 # Outside of loops
 
 

@@ -6,6 +6,7 @@ runs has nothing to record.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -14,7 +15,7 @@ from typing import Any
 from scanopt.array.op_text import nested_text
 from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import add_notes, loop_notes, operator_note
-from scanopt.program.ir import Compute, Loop, Origin, Program
+from scanopt.program.ir import Branch, Compute, Loop, Origin, Program
 from scanopt.program.text import names_shown
 
 __all__ = ["SourceMap", "note_failure"]
@@ -111,15 +112,25 @@ class _Step:
         self.made: dict[str, Compute] = {}
         self.kept: dict[str, Loop] = {}
         self.rows: dict[str, str] = {}  # by row that a loop reads: its source
+        self.makes: defaultdict[str, list[str]] = defaultdict(list)  # by name: what is made of it
+        self.runs: defaultdict[str, list[str]] = defaultdict(list)  # by name: the scans of loops that begin with it
         self.axes = {x.name: x.axes for x in program.inputs if x.axes}
         for s in program.walk():
             if isinstance(s, Compute):
                 self.made[s.out] = s
+                for a in s.args:
+                    self.makes[a].append(s.out)
             elif isinstance(s, Loop):
                 self._loop(s)
+            elif isinstance(s, Branch):
+                for r in s.results:
+                    for a in (s.condition, r.then, r.otherwise):
+                        self.makes[a].append(r.out)
 
     def _loop(self, loop: Loop) -> None:
         self.kept |= {k.out: loop for k in loop.keeps}
+        for a in (loop.steps, *(r.source for r in loop.reads), *(s.init for s in loop.states)):
+            self.runs[a] += _sites(loop)
         for r in loop.reads:
             self.names[r.out] = f"{self.name(r.source)}[t]"
             self.rows[r.out] = r.source
@@ -158,11 +169,23 @@ class _Step:
         inside = [mine.step or _sites(loop) for loop in around[:1]] + [_sites(loop) for loop in around[1:]]
         before = [self.rows.get(a, a) for a in self.step.args]
         before += [a for name in before if name in self.made for a in self.made[name].args]
-        return {
+        found = {
             "of": [*mine.kept, *(site for sites in inside for site in sites)],
             "from": [site for a in before for site in self._sources(a)],
             "for": [*mine.read],
         }
+        return found if any(found.values()) else {"from": [*mine.behind], "for": self._nearest()}
+
+    def _nearest(self) -> list[str]:
+        """The scans that the result is used for first."""
+        names, seen = [self.step.out], {self.step.out}
+        while names:
+            of = [self._origin(name) for name in names]
+            if sites := [s for x in of for s in (*x.kept, *x.step, *x.read)] + [s for n in names for s in self.runs[n]]:
+                return sites
+            names = [made for name in names for made in self.makes[name] if made not in seen]
+            seen.update(names)
+        return []
 
     def _sources(self, name: str) -> tuple[str, ...]:
         loop = self.kept.get(name)

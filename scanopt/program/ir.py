@@ -169,11 +169,15 @@ Step = Compute | Loop | Branch
 
 @dataclass(frozen=True)
 class Origin:
-    """The user's scans that a value belongs to: it is one of their step, they keep it, or their steps read it."""
+    """The user's scans that a value belongs to.
+
+    It is one of their step, they keep it, their steps read it, or it is computed from what they keep.
+    """
 
     step: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,13 @@
 
 A law may move a computation out of its loop, do without the loop, or run two of them in one.  The
 e-graph still knows which values are equal to one that the user wrote into the step of a scan, to what
-a scan keeps, or to what its steps read.
+a scan keeps, to what its steps read, or to an operator of what a scan keeps.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from scanopt.calculus.forms import KEPT, TermGraph
 from scanopt.program.ir import Origin
@@ -27,9 +27,13 @@ def origins(graph: TermGraph) -> Mapping[int, Origin]:
                 kept[c] += graph.written.get(f.args[0]) or loops.get(f.clock, ())
             elif f.kind in ("seq", "hold"):
                 read[f.args[0]] += graph.written.get(c) or loops.get(f.clock, ())
-    known = dict.fromkeys((*graph.written, *kept, *read))
-    return {c: Origin(graph.written.get(c, ()), _once(kept[c]), _once(read[c])) for c in known}
+    behind: defaultdict[int, list[str]] = defaultdict(list)
+    for c, forms in graph.classes.items():
+        for a in (a for f in forms if f.kind == "apply" for a in f.args if a in kept):
+            behind[c] += kept[a]
+    known = dict.fromkeys((*graph.written, *kept, *read, *behind))
+    return {c: Origin(graph.written.get(c, ()), *(_once(x.get(c, ())) for x in (kept, read, behind))) for c in known}
 
 
-def _once(sites: list[str]) -> tuple[str, ...]:
+def _once(sites: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sites))
