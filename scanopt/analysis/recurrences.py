@@ -68,7 +68,7 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
         for fact, g in zip(("picks", "picks_other"), PICKS.get(op.name, ()), strict=False):
             yield fact, (op, Op.make(g))
         if kinds := _LIKE_ARGUMENT.get(op.name):
-            yield from (("like_argument", (op, d)) for d in dtypes if np.dtype(d).kind in kinds)
+            yield from (("like_argument", (op, d)) for d in _left_as_they_are(op, dtypes, kinds))
         traits = op.spec.traits
         for d in dtypes:
             loose = fp != "exact"
@@ -88,6 +88,12 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
 
 _LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu", "cumsum": "f"}
 """Operators of one argument, with the kinds of dtype that they leave as they are."""
+
+
+def _left_as_they_are(op: Op, dtypes: Iterable[str], kinds: str) -> Iterator[str]:
+    """The dtypes of these kinds that op gives for arguments of them: a running sum may be told another."""
+    return (d for d in dtypes if np.dtype(d).kind in kinds and op.options.get("dtype", d) == d)
+
 
 _OPPOSITES = {
     "subtract": "add", "negative": "multiply", "invert": "bitwise_xor", "logical_not": "bitwise_xor",
