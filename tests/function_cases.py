@@ -294,6 +294,8 @@ case("diff", lambda np, v: np.diff(v, prepend=0, append=v[:1]), V, grad=0)
 case("diff", lambda np, m: np.diff(m, 2, 0, prepend=m), M)
 case("divmod", lambda np, v, i: (*divmod(v, 2), *divmod(7, i + 1), *divmod(v, v)), V, I)
 case("take_along_axis", lambda np, m, i: np.take_along_axis(m, i, None), M, I, grad=0)
+for _name in ("dot", "inner", "outer", "vdot", "kron", "convolve"):  # which make arrays of numbers first
+    case(_name, lambda np, j, f, g=_name: (getattr(np, g)(j[0, :1], 300), getattr(np, g)(2.5, f[:1])), J, F)
 case("cumsum", lambda np, v, f: (np.cumsum(f, dtype="float64"), np.cumsum(-v, dtype="float32")), V, F)
 case("cumprod", lambda np, v, f: (np.cumprod(f, dtype="float64"), np.cumprod(-v, dtype="float32")), V, F)
 case("trapezoid", lambda np, m: np.trapezoid(m, dx=0.5, axis=0), M, grad=0)

@@ -13,7 +13,7 @@ from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
 
-__all__ = ["as_tensor_variable", "as_variable", "constant", "is_weak", "promoted", "shared",
+__all__ = ["as_arrays", "as_tensor_variable", "as_variable", "constant", "is_weak", "promoted", "shared",
            "tensor", "weak_constant", "with_dtypes"]  # fmt: skip
 
 
@@ -117,6 +117,15 @@ def promoted(*xs: Any) -> tuple[Variable, ...]:
     mixed = [x if is_weak(x) else as_tensor_variable(x) for x in xs]
     kinds = (x.kind() if isinstance(x, Weak) else x.dtype if isinstance(x, Variable) else x for x in mixed)
     return with_dtypes(mixed, [np.result_type(*kinds).name] * len(mixed))
+
+
+def as_arrays(*xs: Any) -> tuple[Variable, ...]:
+    """Operands of a function that makes arrays of them before it promotes, as np.dot: Python numbers are not weak.
+
+    >>> [v.dtype for v in as_arrays(as_tensor_variable(np.uint8(1)), 300)]
+    ['int64', 'int64']
+    """
+    return promoted(*(np.asarray(x) if is_weak(x) else x for x in xs))
 
 
 def with_dtypes(xs: Sequence[Any], dtypes: Iterable[str]) -> tuple[Variable, ...]:

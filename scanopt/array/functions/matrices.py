@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import dim, dims_of, expand
-from scanopt.array.constants import as_variable, promoted
+from scanopt.array.constants import as_arrays, as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, length_of
 from scanopt.array.operators.axes import moveaxis
 from scanopt.array.operators.creation import arange
@@ -56,7 +56,7 @@ def kron(a: Any, b: Any) -> Variable:
     >>> kron(np.ones((2, 1)), np.ones((3, 4))).type.shape
     (6, 4)
     """
-    x, y = promoted(a, b)
+    x, y = as_arrays(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = (expand(v, range(ndim - v.ndim)) for v in (x, y))
     blocks = elementwise("multiply", expand(x, range(1, 2 * ndim, 2)), expand(y, range(0, 2 * ndim, 2)))

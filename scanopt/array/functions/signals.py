@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import dim
-from scanopt.array.constants import promoted
+from scanopt.array.constants import as_arrays
 from scanopt.array.functions.arguments import expect_axes, is_zero, minus, plus
 from scanopt.array.operators.axes import atleast_1d
 from scanopt.array.operators.convolve import CONVOLVE
@@ -68,7 +68,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Variable:
     >>> convolve([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).eval()
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    x, y = (expect_axes("convolve", atleast_1d(u), 1, 1) for u in promoted(a, v))
+    x, y = (expect_axes("convolve", atleast_1d(u), 1, 1) for u in as_arrays(a, v))
     return _convolved("convolve", x, y, mode, turned=False)
 
 
@@ -79,6 +79,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Variable:
     >>> correlate([1.0, 2.0, 3.0], [0.0, 1.0, 0.5]).eval()
     array([3.5])
     """
-    x, y = (expect_axes("correlate", atleast_1d(u), 1, 1) for u in promoted(a, v))
+    x, y = (expect_axes("correlate", atleast_1d(u), 1, 1) for u in as_arrays(a, v))
     y = elementwise("conjugate", y) if np.dtype(y.dtype).kind == "c" else y
     return _convolved("correlate", x, flip(y), mode, turned=True)

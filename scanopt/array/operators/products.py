@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import align, dims_of, expand, transpose
-from scanopt.array.constants import as_variable, promoted
+from scanopt.array.constants import as_arrays, as_variable, promoted
 from scanopt.array.gradients.products import (
     gradient_of_dot,
     gradient_of_matmul,
@@ -203,7 +203,7 @@ def dot(a: Any, b: Any) -> Variable:
     >>> dot(np.ones((2, 3)), np.ones((3, 4))).type.shape
     (2, 4)
     """
-    x, y = promoted(a, b)
+    x, y = as_arrays(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return elementwise("multiply", x, y)
     if x.ndim <= 2 and y.ndim <= 2:
@@ -255,14 +255,14 @@ def outer(a: Any, b: Any) -> Variable:
     >>> outer(np.ones(2), np.ones(3)).type.shape
     (2, 3)
     """
-    x, y = (flatten(v) for v in promoted(a, b))
+    x, y = (flatten(v) for v in as_arrays(a, b))
     return apply(Op.make("outer"), x, y)
 
 
 @public("inner", numpy=("inner",))
 def inner(a: Any, b: Any) -> Variable:
     """The sum of products over the last axes of both."""
-    x, y = promoted(a, b)
+    x, y = as_arrays(a, b)
     if x.ndim == 0 or y.ndim == 0:
         return elementwise("multiply", x, y)
     return dot(x, y) if y.ndim == 1 else tensordot(x, y, ((x.ndim - 1,), (y.ndim - 1,)))
@@ -271,7 +271,7 @@ def inner(a: Any, b: Any) -> Variable:
 @public("vdot", numpy=("vdot",))
 def vdot(a: Any, b: Any) -> Variable:
     """The sum of conj(a) * b over all elements."""
-    x, y = (flatten(v) for v in promoted(a, b))
+    x, y = (flatten(v) for v in as_arrays(a, b))
     return dot(_conjugate(x), y)
 
 
