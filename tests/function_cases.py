@@ -294,6 +294,12 @@ case("diff", lambda np, v: np.diff(v, prepend=0, append=v[:1]), V, grad=0)
 case("diff", lambda np, m: np.diff(m, 2, 0, prepend=m), M)
 case("divmod", lambda np, v, i: (*divmod(v, 2), *divmod(7, i + 1), *divmod(v, v)), V, I)
 case("take_along_axis", lambda np, m, i: np.take_along_axis(m, i, None), M, I, grad=0)
+for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"):
+    case(_name, lambda np, j, g=_name: getattr(np, g).accumulate(j), J, **NUMPY_ONLY)
+    case(_name, lambda np, j, g=_name: getattr(np, g).accumulate(j > 0, axis=-1), J, **NUMPY_ONLY)
+    case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j, axis=1, keepdims=True), J, **NUMPY_ONLY)
+    case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j[:0], axis=0), J, **NUMPY_ONLY)
+    case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j > 0, axis=(0, -1)), J, **NUMPY_ONLY)
 for _name in ("dot", "inner", "outer", "vdot", "kron", "convolve"):  # which make arrays of numbers first
     case(_name, lambda np, j, f, g=_name: (getattr(np, g)(j[0, :1], 300), getattr(np, g)(2.5, f[:1])), J, F)
 case("cumsum", lambda np, v, f: (np.cumsum(f, dtype="float64"), np.cumsum(-v, dtype="float32")), V, F)

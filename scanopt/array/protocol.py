@@ -114,7 +114,7 @@ def ufunc_call(
     name = ufunc.__name__
     what = name if method == "__call__" else f"{name}.{method}"
     known = method in _METHODS or method in ("__call__", "outer")
-    f = find(_METHODS[method].get(name, "") if method in _METHODS else name) if known else None
+    f = find(_METHODS[method].get(name, what) if method in _METHODS else name) if known else None
     if known and getattr(np, name, None) is not ufunc:  # SciPy's
         f, what = find(f"special.{name}") or f, f"special.{what}"
     if f is None:

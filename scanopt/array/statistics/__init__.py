@@ -8,6 +8,7 @@ from __future__ import annotations
 from scanopt.array.statistics import (
     along,
     averages,
+    bits,
     finding,
     histograms,
     ordering,
@@ -21,6 +22,7 @@ from scanopt.array.statistics import (
 __all__ = [
     "along",
     "averages",
+    "bits",
     "finding",
     "histograms",
     "ordering",
