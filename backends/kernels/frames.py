@@ -67,7 +67,8 @@ from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.rows_ahead import read_ahead
 from scanopt.backends.kernels.sliding import slide, sliding
 from scanopt.backends.kernels.stages import is_few
-from scanopt.backends.kernels.values import Array, Scalar, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, packed
+from scanopt.backends.kernels.windows_together import with_windows_together
 from scanopt.program.ir import CarriedState, Keep
 
 __all__ = ["REGISTERS", "LoopFrame"]
@@ -188,7 +189,7 @@ class LoopFrame:
                 self._in_memory(i, s, step)
                 self._in_variables(i, s)
         for name, i in self.trace.items():
-            w.homes[name] = self._kept_row(i, self.t)
+            w.homes[name] = self.kept_row(i, self.t)
             w.new_rows.add(name)
         after: list[Stmt] = []
         with w.into_step(step, self.name):
@@ -201,9 +202,11 @@ class LoopFrame:
                 self._keep(i, k, after)
             self._move_on()
         w.loops_open.pop()
-        w.code += [Steps(self.name, self.steps, tuple(step), test), *after]
+        body = with_windows_together(self, step)
+        w.code += [Steps(self.name, self.steps, body, test), *after]
 
-    def _kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
+    def kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
+        """Where the row of a step lies of what is kept, by its number."""
         rows = self.places.kept.get(i)
         return rows.at(step) if rows else (self.outs[i], times(step, self._apart(i)))
 
@@ -216,18 +219,14 @@ class LoopFrame:
 
     def _read(self, out: str, source: str, step: list[Stmt]) -> None:
         w, dtype, axes = self.w, self.w.dtype(out), self.w.axes(out)
-        if self.outermost:
-            start, strides = w.give(Given("source", dtype, source)), packed(w.given_axes(out))
-            stride: Expr = w.number(Number("stride", (source, 0)))
-        elif source in w.ahead:
+        if not self.outermost and source in w.ahead:
             step.append(read_ahead(w.ahead[source], out, self.t, w))
             return
-        else:
-            value = w.value(source)
-            if isinstance(value, Scalar):
-                w.env[out] = value
-                return
-            start, stride, strides = value.pointer, value.strides[0], value.strides[1:]
+        found = self.source_of(out, source)
+        if isinstance(found, Scalar):
+            w.env[out] = found
+            return
+        start, stride, strides = found
         pointer = w.pointer(dtype)
         step.append(Point(pointer, start, times(self.t, stride), dtype))
         if axes:
@@ -235,6 +234,15 @@ class LoopFrame:
             return
         with w.into(step):
             w.let(out, Load(pointer, ZERO, dtype), dtype)
+
+    def source_of(self, out: str, source: str) -> tuple[str, Expr, Axes] | Scalar:
+        """Where the rows of a sequence begin, how far they and their elements lie apart; or the number that all are."""
+        w = self.w
+        if self.outermost:
+            start = w.give(Given("source", w.dtype(out), source))
+            return start, w.number(Number("stride", (source, 0))), packed(w.given_axes(out))
+        value = w.value(source)
+        return value if isinstance(value, Scalar) else (value.pointer, value.strides[0], value.strides[1:])
 
     def _init(self, s: CarriedState) -> str:
         """A pointer to the initial rows, packed."""
@@ -308,7 +316,7 @@ class LoopFrame:
         s = self.loop.states[i]
         found = self.trace.get(s.update, self.numbers.get(s.update))
         if found is not None:
-            return self._kept_row(found, step)
+            return self.kept_row(found, step)
         ring, rows = self.rings[i]
         return ring, times(Do("remainder", (step, Lit(rows)), INDEX, INDEX), product(self.w.axes(s.update)))
 
@@ -369,7 +377,7 @@ class LoopFrame:
                 return
             if until:  # there is as much room as it may need, or less
                 self._unless(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), -2)
-            w.code += w.copied(value, *self._kept_row(i, self.t), axes)
+            w.code += w.copied(value, *self.kept_row(i, self.t), axes)
         elif not until:
             first = Do("subtract", (self.steps, self._rows(i)), INDEX, INDEX)
             late = Do("greater_equal", (self.t, first), "bool", INDEX)
