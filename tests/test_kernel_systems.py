@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exact_kernels import exact_kernel
+from test_kernels import assert_same
 
 import scanopt
 import scanopt.tensor as T
@@ -75,3 +76,34 @@ def test_numbers_out_of_the_ordinary_are_left_to_lapack(odd: float) -> None:
             continue
         for x, y in zip(f(m, np.ones((2, 2))), expected, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_stacks_of_systems(n: int, dtype: str) -> None:
+    """Written out, or by one call; a vector for each matrix, too."""
+    a, b, v = (T.TensorType(dtype, (None,) * k)(name) for k, name in ((3, "a"), (3, "b"), (2, "v")))
+    square = T.matmul(a, T.swapaxes(a, 1, 2)) + 3 * T.eye(n, dtype=dtype)
+    outs = [
+        T.linalg.inv(a) * 2.0, T.linalg.solve(a, b), T.linalg.solve(a, v[..., None])[..., 0], T.linalg.det(a),
+        T.linalg.cholesky(square),
+    ]  # fmt: skip
+    f = scanopt.function([a, b, v], outs, fp="exact", backend="c")
+    for count in (1, 2, 11):
+        given = [RNG.normal(size=(count, n, k)).astype(dtype) for k in (n, 3)]
+        given.append(RNG.normal(size=(count, n)).astype(dtype))
+        assert_same(f(*given), f.unoptimized(*given))
+    assert all("compiled" in k.state for k in f.kernels), [k.state for k in f.kernels]
+    with pytest.raises(np.linalg.LinAlgError):
+        f(np.zeros((4, n, n), dtype), np.ones((4, n, 2), dtype), np.ones((4, n), dtype))
+
+
+def test_stacks_of_several_axes() -> None:
+    a, b = T.TensorType("float64", (None,) * 4)("a"), T.TensorType("float64", (None,) * 4)("b")
+    f = scanopt.function([a, b], [T.linalg.solve(a, b), T.linalg.inv(a)], fp="exact", backend="c")
+    for n in (2, 6):
+        for lead in ((3, 4), (1, 5), (2, 1)):
+            given = [RNG.normal(size=(*lead, n, k)) for k in (n, 2)]
+            assert_same(f(*given), f.unoptimized(*given))
+    given = [RNG.normal(size=(1, 4, 2, 2)), RNG.normal(size=(3, 4, 2, 2))]
+    assert_same(f(*given), f.unoptimized(*given))

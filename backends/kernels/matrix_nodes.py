@@ -76,7 +76,10 @@ class Factored(One):
 
 @dataclass(frozen=True)
 class Solve(One):
-    """The solution of a system, an inverse, a Cholesky factor or a determinant (its op), by NumPy's inner loop."""
+    """The solution of a system, an inverse, a Cholesky factor or a determinant (its op), by NumPy's inner loop.
+
+    Or all those of a stack of matrices.
+    """
 
     out: str
     args: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Linear algebra of the table as nodes, of one matrix: systems of equations, factors, determinants."""
+"""Linear algebra of the table as nodes: systems of equations and determinants, also of stacks of matrices, factors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Types = dict[str, TensorType]
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """What NumPy's inner loops compute of one matrix: np.linalg computes those of float32 in float64."""
+    """What NumPy's inner loops compute of matrices: np.linalg computes those of float32 in float64."""
     dtype, double = step.type.dtype, "float64"
     matrix, *right = (types[a] for a in step.args)
-    fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}
+    alike = all(x.ndim == matrix.ndim or (x.ndim, matrix.ndim) == (1, 2) for x in right)
+    fits = matrix.ndim >= 2 and alike and {x.dtype for x in (matrix, *right)} == {dtype}
     name = {"cholesky": "cholesky_lo"}.get(step.op.name, step.op.name)
     if not fits or inner_loop(name, (double,) * (len(step.args) + 1)) is None:
         return

@@ -221,7 +221,8 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
     elif isinstance(node, Fixed | Within) and node.out not in known:
         known[node.out] = Operand(node.dtype, () if isinstance(node, Fixed) else known[node.args[0]].shape)
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
-        known[node.out] = known[node.args[-1]]
+        x = known[node.args[-1]]
+        known[node.out] = Operand(x.dtype, x.shape[:-2]) if node.op == "det" else x
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))

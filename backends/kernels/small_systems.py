@@ -9,13 +9,13 @@ import numpy as np
 
 from scanopt.backends.kernels import eliminations
 from scanopt.backends.kernels.eliminations import LARGEST, LEAST, Rows, Way, way_of
-from scanopt.backends.kernels.ir import Declare, Do, Expr, If, Let, Lit, Load, Set, Store, Var
+from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, If, Let, Lit, Load, Set, Steps, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Solve
 from scanopt.backends.kernels.small_products import name_elements
-from scanopt.backends.kernels.values import element_of
+from scanopt.backends.kernels.values import Axes, element_of, index, packed
 
-__all__ = ["MOST_ROWS", "known_way", "write_system"]
+__all__ = ["MOST_ROWS", "known_way", "write_systems"]
 
 MOST_ROWS = 4
 """So many rows has a matrix at most."""
@@ -27,20 +27,42 @@ Calling = Callable[[Sequence[str], str], None]
 
 
 def known_way(node: Solve, w: Lowering) -> Way | None:
-    """How NumPy solves a small system, or inverts a small matrix; None for others."""
-    lengths = [n.value for name in node.args for n in w.axes(name) if isinstance(n, Lit)]
-    known = len(lengths) == sum(len(w.axes(name)) for name in node.args)
-    if w.device or not known or node.op not in ("solve", "inv"):
+    """How NumPy solves small systems, or inverts small matrices; None for others."""
+    skipped = len(w.axes(node.args[0])) - 2
+    axes = [n for name in node.args for n in w.axes(name)[skipped:]]
+    lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
+    if w.device or len(lengths) < len(axes) or node.op not in ("solve", "inv"):
         return None
-    n, columns = int(lengths[0]), int(lengths[3]) if len(lengths) > 3 else 0
+    n, columns = lengths[0], lengths[3] if len(lengths) > 3 else 0
     inverse = node.op == "inv"
     few = n <= MOST_ROWS and n * n * (n if inverse else max(columns, 1)) <= MOST
     return way_of(inverse, n, columns) if few else None
 
 
-def write_system(node: Solve, way: Way, call: Calling, w: Lowering) -> None:
-    """Write it out; where bits may differ, and where there is no solution, NumPy's loop is called."""
-    given = [_elements(name, w) for name in node.args]
+def write_systems(node: Solve, way: Way, lead: Axes, call: Calling, w: Lowering) -> None:
+    """Write a system out, or those of a stack of matrices, one after the other.  call: for one."""
+    if not lead:
+        name_elements(node, _solved(node, way, (), call, w), w)
+        return
+    out, axes = w.place(node.out), w.axes(node.out)
+    names, places = w.places(lead)
+    with w.into([]) as body:
+        found = _solved(node, way, places, call, w)
+        lengths = [int(n.value) for n in axes[len(lead) :] if isinstance(n, Lit)]
+        each = [(*places, *map(Lit, place)) for place in np.ndindex(*lengths)]
+        body += [Store(out, index(ZERO, p, packed(axes)), Var(x, DOUBLE)) for p, x in zip(each, found, strict=True)]
+    code = tuple(body)
+    for n, name in reversed([*zip(lead, names, strict=True)]):
+        code = (Steps(name, n, code),)
+    w.code += code
+
+
+def _solved(node: Solve, way: Way, places: Sequence[Expr], call: Calling, w: Lowering) -> list[str]:
+    """The variables that the elements of a solution are.
+
+    Where bits may differ, and where there is no solution, NumPy's loop is called.
+    """
+    given = [_elements(name, places, w) for name in node.args]
     n = int(len(given[0]) ** 0.5)
     right = given[1] if len(given) > 1 else [Lit(float(i == j), DOUBLE) for i, j in np.ndindex(n, n)]
     rows, pivots = eliminations.solved(_rows(given[0], n), _rows(right, n), way, _written(w), Lit(0.0, DOUBLE))
@@ -53,7 +75,7 @@ def write_system(node: Solve, way: Way, call: Calling, w: Lowering) -> None:
         call(cells[:-1], cells[-1])
         there += [Set(name, Load(cells[-1], Lit(i), DOUBLE)) for i, name in enumerate(names)]
     w.code.append(If(_is_sure(found, pivots), here, tuple(there)))
-    name_elements(node, names, w)
+    return names
 
 
 def _cells(w: Lowering, count: int) -> str:
@@ -62,14 +84,14 @@ def _cells(w: Lowering, count: int) -> str:
     return name
 
 
-def _elements(name: str, w: Lowering) -> list[Expr]:
-    """The elements of an argument, each a variable."""
+def _elements(name: str, lead: Sequence[Expr], w: Lowering) -> list[Expr]:
+    """The elements of an argument, each a variable.  lead: where its matrix stands in a stack."""
     axes = w.axes(name)
-    places = np.ndindex(*(int(n.value) for n in axes if isinstance(n, Lit)))
-    if name in w.few:
+    if name in w.few and not lead:
         return [x.value for x in w.few[name]]
+    places = np.ndindex(*(int(n.value) for n in axes[len(lead) :] if isinstance(n, Lit)))
     do, value = _written(w), w.value(name)
-    return [do("positive", element_of(value, [*map(Lit, place)], axes)) for place in places]
+    return [do("positive", element_of(value, [*lead, *map(Lit, place)], axes)) for place in places]
 
 
 def _rows(elements: Sequence[Expr], n: int) -> Rows[Expr]:

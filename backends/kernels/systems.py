@@ -1,4 +1,4 @@
-"""Writes linear algebra on one matrix: calls of NumPy's inner loops, and of routines of LAPACK."""
+"""Writes linear algebra on matrices: calls of NumPy's inner loops, and of routines of LAPACK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
-from scanopt.backends.kernels.small_systems import known_way, write_system
+from scanopt.backends.kernels.small_systems import known_way, write_systems
 from scanopt.backends.kernels.values import Axes, Value, element_of, index, item_size, packed
 
 __all__: list[str] = []
@@ -33,30 +33,36 @@ __all__: list[str] = []
 
 @written.register(Solve)
 def _solve(node: Solve, w: Lowering) -> None:
-    """A small system is written out where it is known how NumPy solves it."""
+    """Small systems are written out where it is known how NumPy solves them."""
+    lead = w.axes(node.args[0])[:-2]
+    if len(node.args) > 1 and w.axes(node.args[1])[: len(lead)] != lead:
+        raise NoForm("systems of stacks that broadcast")
     if way := known_way(node, w):
-        write_system(node, way, lambda arrays, out: _called(node, arrays, out, w), w)
+        write_systems(node, way, lead, lambda arrays, out: _called(node, arrays, out, (), w), w)
         return
     axes = w.axes(node.out)
     out = w.place(node.out) if axes else w.cell(node.dtype)
-    _called(node, [w.whole(w.value(a), w.axes(a), node.dtype) for a in node.args], out, w)
+    _called(node, [w.whole(w.value(a), w.axes(a), node.dtype) for a in node.args], out, lead, w)
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
 
-def _called(node: Solve, arrays: Sequence[str], out: str, w: Lowering) -> None:
-    """The call; array steps run if there is no solution: then the inner loop returns NaN."""
-    dtype, (n, _), axes = node.dtype, w.axes(node.args[0]), w.axes(node.out)
-    apart = [[times(s, item_size(dtype)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
-    vector = node.op == "solve" and len(axes) == 1
-    name = f"{node.op}1" if vector else node.op
-    dims = (ONE, n, axes[1]) if node.op == "solve" and not vector else (ONE, n)
-    strides = (*(ZERO for _ in apart), *(s for each in apart for s in each))
-    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), dims, strides))
-    if axes:
+def _called(node: Solve, arrays: Sequence[str], out: str, lead: Axes, w: Lowering) -> None:
+    """The call, for a stack of matrices; array steps run if there is no solution: then the inner loop returns NaN."""
+    dtype, skipped = node.dtype, len(w.axes(node.args[0])) - 2
+    axes = [w.axes(x)[skipped:] for x in (*node.args, node.out)]
+    apart = [[times(s, item_size(dtype)) for s in packed(x)] for x in axes]
+    vector = node.op == "solve" and len(axes[-1]) == 1
+    name, n = f"{node.op}1" if vector else node.op, axes[0][0]
+    dims = (n, axes[-1][1]) if node.op == "solve" and not vector else (n,)
+    steps = (times(product(x), item_size(dtype)) if lead else ZERO for x in axes)
+    strides = (*steps, *(s for each in apart for s in each))
+    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), (product(lead), *dims), strides))
+    if node.op != "det":
         i = w.fresh("i")
         x = Load(out, Var(i), dtype)
-        w.code.append(Steps(i, product(axes), (If(Do("not_equal", (x, x), "bool", dtype), (Fail(),)),)))
+        test = If(Do("not_equal", (x, x), "bool", dtype), (Fail(),))
+        w.code.append(Steps(i, product((*lead, *axes[-1])), (test,)))
 
 
 @written.register(Factored)

@@ -150,14 +150,21 @@ def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[A
         kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
         yield from (((out, i), axis) for i, axis in enumerate(kept))
         yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
-    elif isinstance(node, Solve | Factored):
+    elif isinstance(node, Solve):
         a, b = node.args[0], node.args[-1]
-        with_pivots = isinstance(node, Factored) and node.op.startswith("lu")
+        lead = ndim[a] - 2
+        yield (a, lead), (a, lead + 1)
+        yield (a, lead + 1), (b, lead)
+        yield from (((a, i), (b, i)) for i in range(lead))
+        yield from (((out, i), (b, i)) for i in range(n))
+    elif isinstance(node, Factored):
+        a, b = node.args[0], node.args[-1]
+        with_pivots = node.op.startswith("lu")
         if not with_pivots:
             yield (a, 0), (a, 1)
         if len(node.args) == 2:
             yield (a, 1), (b, 0)
-        last = isinstance(node, Factored) and node.op == "lu_factor"  # whose rows are one more
+        last = node.op == "lu_factor"  # whose rows are one more
         yield from (((out, i), (b, i)) for i in range(last, n))
 
 

@@ -23,7 +23,7 @@ def _is_written_out(node: Node, w: Lowering) -> bool:
         case Product():
             return known_sums(node, w) is not None
         case Solve():
-            return known_way(node, w) is not None
+            return len(w.axes(node.args[0])) == 2 and known_way(node, w) is not None
         case Reduce():
             return is_written_out(node, w)
     return False
