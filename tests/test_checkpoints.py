@@ -8,7 +8,10 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.calculus.law import Equation
+from scanopt.calculus.terms import Value, ops
 from scanopt.compilation.measuring import peak_bytes
+from scanopt.facts.values import scalar
 from scanopt.gradient import grad
 from scanopt.loops.checkpoint_memory import peak_of as peak_of_loop
 from scanopt.loops.node import Scan
@@ -130,6 +133,21 @@ def test_lengths_differ_when_it_runs() -> None:
     f = scanopt.function([X, Y, h], kept)
     with pytest.raises(ValueError, match=r"sequences\[1\] \('Y'.*has 3 rows, but the first sequence has 5"):
         f(data(5)[0], data(3)[0], data(3)[1])
+
+
+def test_no_law_drops_what_is_said_of_lengths() -> None:
+    @scanopt.law(licence="exact", example=lambda a: T.zeros_like(a), never=lambda x: T.zeros_like(x))
+    def number_like_a_number(a: Value, e: Value) -> Equation:
+        """What is like a number, and is e, is e."""
+        return Equation(ops.full_like(a, e), e, when=[scalar(a)])
+
+    Y = T.dmatrix("Y")
+    kept, _ = scanopt.scan_checkpoints(lambda x, y, s: s + x * y, [X, Y], [h])
+    f = scanopt.function([X, Y, h], kept.shape[1], rules=[number_like_a_number])
+    assert f(data(5)[0], data(5)[0], data(5)[1]) == data(5)[1].size
+    for run in (f, f.unoptimized):
+        with pytest.raises(ValueError, match="has 3 rows, but the first sequence has 5"):
+            run(data(5)[0], data(3)[0], data(3)[1])
 
 
 def test_numbers_of_steps_that_only_the_run_shows() -> None:

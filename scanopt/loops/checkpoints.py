@@ -18,13 +18,13 @@ from scanopt.array.variable import Constant, Variable, describe
 from scanopt.loops.canonical import Initial, SequenceArg, as_list, initials, non_sequence_args, sequence_args
 from scanopt.loops.checkpoint_memory import folded, peak_of
 from scanopt.loops.location import user_location
-from scanopt.loops.node import Scan
+from scanopt.loops.node import Requirement, Scan
 from scanopt.loops.options import Options, check_truth
 from scanopt.loops.require import require
 from scanopt.loops.scan import Arguments, loop, returned, scan_node
 from scanopt.loops.site import Site, is_bare, show
 from scanopt.loops.step import Building, check_step
-from scanopt.loops.steps import given_steps, literal, not_negative, plan, rows_of
+from scanopt.loops.steps import given_steps, literal, not_negative, plan, requirement, rows_of
 from scanopt.loops.until import until
 
 __all__ = ["TapsError", "scan_checkpoints"]
@@ -73,7 +73,7 @@ def scan_checkpoints(
     check_truth(site, "padding", padding)
     xs, infos = _sequences(site, sequences), _initials(site, outputs_info)
     held = as_list(non_sequences)
-    steps = _steps(site, xs, n_steps)
+    steps, requires = _steps(site, xs, n_steps)
     options = Options(name)
     if _is_auto(site, save_every_N, checkpoint, memory_budget):
         whole = _whole(site, _plain(site, fn), xs, infos, held, steps, options)
@@ -90,7 +90,7 @@ def scan_checkpoints(
         return _last_of_chunk(_plain(site, fn), taken, infos, rest, count, options)
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
-    around = Options(f"{name}_chunks" if isinstance(name, str) and name else name, bounded=True)
+    around = Options(f"{name}_chunks" if isinstance(name, str) and name else name, bounded=True, requires=requires)
     begin = [x.value if x.fed_back else None for x in infos]
     outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around).done()
     return returned(site, outputs, updates, return_list, return_updates)
@@ -144,8 +144,9 @@ def _named(v: Any, like: Any) -> Any:
     return v
 
 
-def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> Variable:
-    """The number of steps: the length of all sequences, or what is given."""
+def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> tuple[Variable, tuple[Requirement, ...]]:
+    """The number of steps, the length of all sequences or what is given, and what is to be checked when it runs."""
+    requires: list[Requirement] = []
     if n_steps is None:
         if not xs:
             raise site.error(ValueError, "the number of steps is not known: give n_steps or a sequence")
@@ -165,8 +166,8 @@ def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> Variable:
             if known[0] != known[1]:
                 raise ValueError(text.format(found=known[0], expected=known[1]))
         elif rows is not n:
-            n = n + 0 * require(rows, n, text, relation="eq")
-    return n
+            requires.append(requirement("rows", rows, n, text, "eq"))
+    return n, tuple(requires)
 
 
 def _every(site: Site, given: Any, steps: Variable, padding: bool) -> Variable:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.loops.node import Requirement
 from scanopt.loops.site import Site, is_truth, show
 from scanopt.modes import as_mode
 
@@ -19,7 +20,7 @@ class Options:
 
     mode: how the loop is optimized, None for the mode of the function.  profile: True or a title.
     allow_gc: whether the loop's buffers are freed after a call, None for `config.scan.allow_gc`.
-    bounded: whether the loop is one over the chunks of `scan_checkpoints`.
+    bounded: whether the loop is one over the chunks of `scan_checkpoints`.  requires: what is checked when it runs.
     """
 
     name: Any = None
@@ -30,6 +31,7 @@ class Options:
     profile: Any = False
     allow_gc: Any = None
     bounded: bool = False
+    requires: tuple[Requirement, ...] = ()
 
     def checked(self, site: Site) -> Options:
         """The same in one form: mode is a Mode or None, profile the title or "".

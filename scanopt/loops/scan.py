@@ -237,7 +237,7 @@ def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) ->
         location=site.location,
         truncate_gradient=options.truncate_gradient,
         go_backwards=options.go_backwards,
-        requires=(*steps.requires, *outputs.requires),
+        requires=(*options.requires, *steps.requires, *outputs.requires),
         labels=labels,
         order=order,
         mode=options.mode,
