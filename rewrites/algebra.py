@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
@@ -18,6 +19,7 @@ from scanopt.facts.operators import (
     projection,
     undoes,
 )  # fmt: skip
+from scanopt.facts.raising import unchecked
 from scanopt.facts.recurrences import swaps
 from scanopt.facts.values import integer, like, of_dtype, same_type, scalar
 
@@ -60,6 +62,7 @@ def left_identity(op: Op, e: Value, x: Value, d: Text) -> Equation:
         lambda x: x + T.ones_like(x),
         lambda x, y: x * T.ones_like(y),
         lambda p: p * T.ones_like(p, dtype="float64"),
+        lambda X: X * T.ones(X.shape[0]),
     ),
 )
 def right_identity_array(op: Op, x: Value, E: Value, e: Value, d: Text) -> Equation:
@@ -116,21 +119,26 @@ def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
     return Equation(left, ops.full_like(x, z), when=[absorbing(op, z), *same])
 
 
+def _there_and_back(p: Any, n: Any) -> Any:
+    return (p + n) - n
+
+
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda p, n: (p + n) - n,
+    example=_there_and_back,
     never=(
-        lambda x, a: (x + a) - a,
+        lambda x, n: (x + n) - n,
         lambda p, n: (p + n) * n,
         lambda p, q: (p + q) - q,
         lambda p, n: (T.cast(p, "int8") + n) - n,
+        lambda p, n, m: _there_and_back(p, scanopt.check(m, "not so", n)),
     ),
 )
 def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
     """g(op(x, y), y) = x, for integers: exact modulo 2^k."""
     left = g(op(x, y), y)
-    return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y)])
+    return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y), unchecked(y)])
 
 
 def _complex(x: Any) -> Any:

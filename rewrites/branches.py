@@ -7,7 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.loops import is_false, is_true
-from scanopt.facts.raising import total
+from scanopt.facts.raising import total, unchecked
 from scanopt.facts.values import of_dtype, scalar
 
 
@@ -91,11 +91,15 @@ def where_of_false(m: Value, x: Value, y: Value, d: Text) -> Equation:
     stepwise=True,
     enabling=True,
     example=lambda x, a: T.where(a > 0, T.exp(x), T.exp(x)),
-    never=(lambda m, a: T.where(m, a, a), lambda x, a: T.where(a > 0, T.exp(x), x)),
+    never=(
+        lambda m, a: T.where(m, a, a),
+        lambda x, a: T.where(a > 0, T.exp(x), x),
+        lambda x, a, m: T.where(scanopt.check(m, "not so", a) > 0, x, x),
+    ),
 )
 def where_of_equals(m: Value, x: Value) -> Equation:
     """where(m, x, x) = x for a scalar m."""
-    return Equation(ops.where(m, x, x), x, when=[scalar(m)])
+    return Equation(ops.where(m, x, x), x, when=[scalar(m), unchecked(m)])
 
 
 @law(

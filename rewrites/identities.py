@@ -1,8 +1,10 @@
 """Operators that only change gradients: in a program they return their argument."""
 
+import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, ops
+from scanopt.facts.raising import unchecked
 
 
 @law(licence="exact", stepwise=True, example=lambda x: T.disconnected_grad(x) * 2.0, never=lambda x: x * 2.0)
@@ -21,11 +23,15 @@ def zeros_flow_through(x: Value) -> Equation:
     licence="exact",
     stepwise=True,
     example=lambda x: T.grad_clip(x, -1.0, 1.0) * 2.0,
-    never=lambda x: T.clip(x, -1.0, 1.0) * 2.0,
+    never=(
+        lambda x: T.clip(x, -1.0, 1.0) * 2.0,
+        lambda x, a, m: T.grad_clip(x, scanopt.check(m, "not so", a), 1.0) * 2.0,
+        lambda x, a, m: T.grad_clip(x, -1.0, scanopt.check(m, "not so", a)) * 2.0,
+    ),
 )
 def gradients_within_bounds(x: Value, lower: Value, upper: Value) -> Equation:
     """grad_clip(x, lower, upper) = x."""
-    return Equation(ops.grad_clip(x, lower, upper), x)
+    return Equation(ops.grad_clip(x, lower, upper), x, when=[unchecked(lower), unchecked(upper)])
 
 
 @law(licence="exact", stepwise=True, example=lambda x: +x * 2.0, never=lambda x: -x * 2.0)

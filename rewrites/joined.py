@@ -20,7 +20,7 @@ from scanopt.facts.parts import (
     row_if_any,
     takes_entry,
 )  # fmt: skip
-from scanopt.facts.raising import fits
+from scanopt.facts.raising import fits, unchecked
 from scanopt.facts.values import at_least, has_so_many_axes, of_dtype, same_type
 
 _JOIN = ops("concatenate", axis=0)
@@ -32,6 +32,10 @@ def _trace(x: Any, n: Any) -> Any:
 
 def _two(x: Any) -> Any:
     return T.stack([x, T.exp(x)])
+
+
+def _halves(x: Any, n: Any) -> Any:
+    return T.concatenate([x[:n], x[n:]])
 
 
 def _behind(x: Any, n: Any) -> Any:
@@ -253,12 +257,16 @@ def shaped_like_itself(x: Value, n: Int) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda x: T.concatenate([x[: x.shape[0] // 2], x[x.shape[0] // 2 :]]) * 2.0,
-    never=(lambda x, n: T.concatenate([x[:n], x[n + 1 :]]), lambda x, y, n: T.concatenate([x[:n], y[n:]])),
+    example=lambda x: _halves(x, x.shape[0] // 2) * 2.0,
+    never=(
+        lambda x, n: T.concatenate([x[:n], x[n + 1 :]]),
+        lambda x, y, n: T.concatenate([x[:n], y[n:]]),
+        lambda x, n, m: _halves(x, scanopt.check(m, "not so", n)),
+    ),
 )
 def halves_joined(X: Value, n: Value) -> Equation:
     """X[:n] ++ X[n:] = X, for a computed n."""
-    return Equation(_JOIN(X[:n], X[n:]), X)
+    return Equation(_JOIN(X[:n], X[n:]), X, when=[unchecked(n)])
 
 
 @law(

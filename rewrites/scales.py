@@ -76,6 +76,7 @@ def added_to_nothing(e: Value, x: Value, d: Text) -> Equation:
         lambda x, y: x + T.zeros_like(y),
         lambda x: _narrow(x) + T.zeros_like(_narrow(x), dtype="float64"),
         lambda x: T.cast(x, "float16") + T.zeros_like(T.cast(x, "float16")),
+        lambda x: x + scanopt.map(lambda v: T.constant([0.0, 0.0]), x)[0],
     ),
 )
 def zeros_added(x: Value, E: Value, e: Value, d: Text) -> Equation:

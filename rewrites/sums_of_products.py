@@ -181,10 +181,10 @@ def wide_enough(x: Value, k: Int) -> Equation:
     licence="reassoc",
     stepwise=True,
     enabling=True,
-    example=lambda x: T.dot(x, T.ones_like(x)) * 2.0,
+    example=(lambda x: T.dot(x, T.ones_like(x)) * 2.0, lambda x: T.dot(x, T.ones(x.shape[0])) * 2.0),
     never=(
         lambda x: T.dot(x, T.zeros_like(x)),
-        lambda x, y: T.dot(x, T.ones_like(y)),
+        lambda x, y: T.dot(x, T.ones(y.shape[0])),
         lambda X: T.dot(X, T.ones_like(X)),
         lambda p: T.dot(p, T.ones_like(p)),
         lambda x: T.dot(_small(x), T.ones_like(_small(x), dtype="float64")),
@@ -200,35 +200,16 @@ def product_with_ones(x: Value, E: Value, e: Value, d: Text) -> Equation:
     licence="reassoc",
     stepwise=True,
     enabling=True,
-    example=lambda x: T.dot(x, T.ones(x.shape[0])) * 2.0,
+    example=(lambda x: T.dot(T.ones_like(x), x) * 2.0, lambda x: T.dot(T.ones(x.shape[0]), x) * 2.0),
     never=(
-        lambda x: T.dot(x, T.zeros(x.shape[0])),
-        lambda x, y: T.dot(x, T.ones(y.shape[0])),
-        lambda X: T.dot(X, T.ones(X.shape[0])),
-        lambda x: T.dot(_small(x), T.ones(_small(x).shape[0])),
-    ),
-)
-def product_with_so_many_ones(x: Value, e: Value, d: Text) -> Equation:
-    """The same where the ones are written by their number."""
-    ones = ops.repeat_rows(e, x.shape[0])
-    when = [vector(x), of_dtype(x, d), exponent(e, "1"), of_dtype(e, d)]
-    return Equation(ops.dot(x, ones), _sum(x, 0), when=when)
-
-
-@law(
-    licence="reassoc",
-    stepwise=True,
-    enabling=True,
-    example=lambda x: T.dot(T.ones(x.shape[0]), x) * 2.0,
-    never=(
-        lambda x: T.dot(T.zeros(x.shape[0]), x),
+        lambda x: T.dot(T.zeros_like(x), x),
         lambda x, y: T.dot(T.ones(y.shape[0]), x),
-        lambda X: T.dot(T.ones(X.shape[0]), X),
-        lambda x: T.dot(T.ones(_small(x).shape[0]), _small(x)),
+        lambda X: T.dot(T.ones_like(X), X),
+        lambda p: T.dot(T.ones_like(p), p),
+        lambda x: T.dot(T.ones_like(_small(x), dtype="float64"), _small(x)),
     ),
 )
-def so_many_ones_times_vector(x: Value, e: Value, d: Text) -> Equation:
+def ones_times_vector(x: Value, E: Value, e: Value, d: Text) -> Equation:
     """The same with the ones in front."""
-    ones = ops.repeat_rows(e, x.shape[0])
-    when = [vector(x), of_dtype(x, d), exponent(e, "1"), of_dtype(e, d)]
-    return Equation(ops.dot(ones, x), _sum(x, 0), when=when)
+    ones = [exponent(e, "1"), like(E, x, e), of_dtype(E, d)]
+    return Equation(ops.dot(E, x), _sum(x, 0), when=[vector(x), of_dtype(x, d), *ones])

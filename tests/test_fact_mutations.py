@@ -10,7 +10,8 @@ from scanopt.calculus.law import standard_laws
 from scanopt.lab.fact_checking import FactCheck
 from scanopt.lab.fact_mutation import mutants
 from scanopt.lab.fact_programs import FACT_PROGRAMS
-from scanopt.lab.fact_witnesses import STEERING, WITNESSES
+from scanopt.lab.fact_steering import STEERING
+from scanopt.lab.fact_witnesses import WITNESSES
 from scanopt.view.tables import markdown_table
 
 PAGE = (Path(__file__).parents[1] / "docs" / "fact-mutations.md").read_text(encoding="utf-8")

@@ -16,9 +16,11 @@ from scanopt.calculus.terms import Clock, Op, Value, ops, seq, stack
 from scanopt.cli import main
 from scanopt.egraph.reach import Reach
 from scanopt.facts.loops import runs_all, some_steps
+from scanopt.facts.raising import fits
+from scanopt.facts.values import integer, same_type, scalar
 from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
 from scanopt.lab.attacked_program import Subject, build
-from scanopt.lab.checking import WAYS, checked, general, mutated, mutations_page
+from scanopt.lab.checking import WAYS, attack_on, checked, general, mutated, mutations_page
 from scanopt.lab.hits import hits_of, laws_table
 from scanopt.lab.instances import instances, together
 from scanopt.lab.loops import LOOPS
@@ -185,6 +187,26 @@ def test_laws_that_are_false_are_refuted_whatever_their_authors_tried() -> None:
         assert not good
         assert f"{name}: soundness: random programs" in text
     assert "# what the laws made of it" in found["trace_of_sequence"][1]
+
+
+def test_a_law_that_drops_a_check_is_refuted() -> None:
+    @scanopt.law(licence="exact", example=lambda a: T.zeros_like(a) + 1.0, never=())
+    def number_like_a_number(a: Value, e: Value) -> Equation:
+        return Equation(ops.full_like(a, e), e, when=[scalar(a)])
+
+    @scanopt.law(licence="exact", example=lambda n, k: n - (n - k), never=())
+    def taken_from_itself(x: Value, z: Value) -> Equation:
+        return Equation(x - (x - z), z, when=[scalar(x), integer(x), same_type(x, z)])
+
+    @scanopt.law(licence="exact", example=lambda X, Y: T.stack([X, Y])[0], never=())
+    def first_of_stack(x: Value, y: Value) -> Equation:
+        return Equation(ops.stack(x, y, axis=0)[0], x, when=[same_type(x, y), fits(ops.stack(x, y, axis=0))])
+
+    for law in (number_like_a_number, taken_from_itself):
+        found = [*attack_on(law).checks()]
+        assert "expected <class 'scanopt.loops.effects.CheckError'>" in found[0].detail
+        assert "# expected CheckError" in found[0].counterexample
+    assert [*attack_on(first_of_stack).checks()] == []
 
 
 # What every law is attacked on

@@ -21,3 +21,9 @@ def test_it_is_sound(law: Law) -> None:
 def test_it_needs_every_condition_and_pays_or_enables(law: Law) -> None:
     attack = attack_on(law)
     assert [*attack.conditions(), *attack.paying()] == []
+
+
+@pytest.mark.share(10)
+@LAWS
+def test_it_loses_no_check(law: Law) -> None:
+    assert [*attack_on(law).checks()] == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from scanopt.analysis.checked_values import checked_values, unchecked_values
 from scanopt.analysis.components import components
 from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.analysis.contractions import adding_up, summing_operators
@@ -90,8 +91,10 @@ class GivenFacts:
         yield from static_shapes(g, self._lengths)
         yield from stacked_states(g, self._lengths)
         yield from invariant_loops(g, self._choices, self._lengths)
-        yield from _shaped_as_arguments(g, self._lengths)
+        checked = checked_values(g)
+        yield from _shaped_as_arguments(g, self._lengths, checked)
         yield from _raising(g, self._choices, self._lengths)
+        yield from unchecked_values(g, checked)
         for i, f in g.forms():
             if f.kind == "seq":
                 yield "before", (f.clock, f.args[0])
@@ -329,29 +332,14 @@ _SHAPED = ("broadcast_to", "reshape", "setitem", "where")
 _BROUGHT = ("broadcast_to", "reshape")
 
 
-def _shaped_as_arguments(g: Encoded, lengths: Lengths) -> Iterator[Given]:
+def _shaped_as_arguments(g: Encoded, lengths: Lengths, checked: Set[int]) -> Iterator[Given]:
     for i, f in g.forms():
         if f.operator is not None and f.operator.name in _SHAPED:
             axes, harmless = lengths().axes, lengths().harmless
             if f.operator.name in _BROUGHT and i not in harmless:  # it has no shape where it raises
                 continue
             alike = [a for a in dict.fromkeys(f.args) if axes[a] == axes[i]]
-            yield from (("shaped_as", (i, a)) for a in alike if not _requires(g, [b for b in f.args if b != a]))
-
-
-def _requires(g: Encoded, terms: Iterable[int]) -> bool:
-    """Whether these are computed from what a program requires of its inputs, which is to be looked at in any case."""
-    seen: set[int] = set()
-    todo = [*terms]
-    while todo:
-        i = todo.pop()
-        if i not in seen:
-            seen.add(i)
-            (f,) = g.classes[i]
-            if f.operator is not None and f.operator.name in ("assert_true", "require"):
-                return True
-            todo += f.args
-    return False
+            yield from (("shaped_as", (i, a)) for a in alike if checked.isdisjoint(b for b in f.args if b != a))
 
 
 def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:

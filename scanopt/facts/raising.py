@@ -29,7 +29,7 @@ from scanopt.facts.operators import elementwise, quiet, safe
 
 __all__ = [
     "always", "fits", "harmless", "hoistable", "invariant", "invariant_if_run", "raises_alike", "sure", "total",
-    "total_list",
+    "total_list", "unchecked",
 ]  # fmt: skip
 
 
@@ -108,3 +108,10 @@ def total_list(xs: Args, *, r: Args, v: Value) -> Rules:
     """Computing the values of the list cannot raise."""
     yield when(xs.is_(args(v)), total(v)).then(total_list(xs))
     yield when(xs.is_(args(v, r)), total(v), total_list(r)).then(total_list(xs))
+
+
+@fact
+def unchecked(v: Value) -> None:
+    """v is computed from nothing that the program checks, so it may be left out (given for conditions of choices, for
+    bounds, and for integers that are added or taken away).
+    """

@@ -3,7 +3,8 @@
 A law fires on its examples and not on its `never` programs; dropping any one condition makes it
 fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,
 one, two and seven steps, empty arrays, negative zeros, infinities and NaN, in its own programs, in random
-ones that contain its left side and in loops of all kinds; and it makes some example cheaper, or is `enabling`.
+ones that contain its left side and in loops of all kinds; what is checked is checked still; and it makes some
+example cheaper, or is `enabling`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scanopt.egraph.encode import encode
 from scanopt.egraph.reach import Reach
 from scanopt.egraph.session import EGraph, UnsoundLawError
 from scanopt.lab.attacked_program import Saturated, Subject, Ways, build
+from scanopt.lab.checked_values import checked_programs
 from scanopt.lab.law_mutation import Mutation, mutations
 from scanopt.lab.pattern_proofs import Proofs
 
@@ -76,7 +78,8 @@ class Attack:
 
     def findings(self) -> list[Finding]:
         """What succeeded; empty for a law that stands."""
-        return [*self.firing(), *self.conditions(), *self.soundness(), *islice(self.elsewhere(), 1), *self.paying()]
+        anywhere = islice(chain(self.elsewhere(), self.checks()), 1)
+        return [*self.firing(), *self.conditions(), *self.soundness(), *anywhere, *self.paying()]
 
     def _finding(self, attack: str, detail: str, counterexample: str = "") -> Finding:
         return Finding(self.law.name, attack, detail, counterexample)
@@ -116,7 +119,8 @@ class Attack:
             return proofs[0].implied(law, place)
 
         def unsound(mutant: Law) -> str:
-            return next((x.detail for x in chain(self.soundness(mutant=mutant), self.elsewhere(mutant))), "")
+            found = chain(self.soundness(mutant=mutant), self.elsewhere(mutant), self.checks(mutant))
+            return next((x.detail for x in found), "")
 
         return list(mutations(self.law, self.fires, unsound, implied))
 
@@ -156,6 +160,17 @@ class Attack:
                     fired = True
                     for d in subject.differences(some, found, _TRIES, quick=True):
                         yield self._finding("soundness", f"{name}: {d.text}", d.told())
+
+    def checks(self, mutant: Law | None = None) -> Iterator[Finding]:
+        """What is checked is checked still where the law by itself leaves a value out that it uses."""
+        law = mutant or self.law
+        reach = Reach((law,))
+        for name, program in checked_programs(law):
+            subject = Subject(program, self._ways)
+            if reach.can_fire(subject.encoded)[0]:
+                found = subject.saturated((law,))
+                for d in subject.differences((law,), found, _TRIES, quick=True) if found.matches.get(law.name) else ():
+                    yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def _attacked(self, name: str, program: Program, mutant: Law | None, tries: int) -> Iterator[Finding]:
         """One program under the law alone, then under all laws; the interpreter runs once for the same values."""

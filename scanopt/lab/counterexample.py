@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.variable import Variable
+from scanopt.loops.effects import CheckError
 
 __all__ = ["Comparison"]
 
@@ -108,7 +109,7 @@ def _shown(x: Outcome) -> str:
 def _outcome(run: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> Outcome:
     try:
         return [np.asarray(x) for x in run(values)]
-    except (ValueError, IndexError, TypeError) as error:
+    except (ValueError, IndexError, TypeError, CheckError) as error:
         return type(error)
 
 

@@ -18,7 +18,8 @@ from scanopt.lab.attacked_program import Saturated, Subject
 from scanopt.lab.checking import WAYS
 from scanopt.lab.fact_mutation import Chase, Mutant, mutants
 from scanopt.lab.fact_programs import FACT_PROGRAMS
-from scanopt.lab.fact_witnesses import STEERING, WITNESSES
+from scanopt.lab.fact_steering import STEERING
+from scanopt.lab.fact_witnesses import WITNESSES
 from scanopt.lab.loops import LOOPS
 from scanopt.progress import each
 from scanopt.view.tables import markdown_table

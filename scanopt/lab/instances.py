@@ -34,14 +34,17 @@ _CHOICES = ("where", "ifelse")
 """Operators whose first argument is a condition."""
 
 
-def instances(law: Law, count: int, seed: int = 0) -> Iterator[Program]:
-    """At most `count` programs that contain the left side of a law; none if no program can."""
+def instances(law: Law, count: int, seed: int = 0, checked: str = "") -> Iterator[Program]:
+    """At most `count` programs that contain the left side of a law; none if no program can.
+
+    checked: the name of a variable; what stands for it outside all loops may raise.
+    """
     if any(head in _BEYOND for head in _heads(law.equation.left)):
         return
     rng = random.Random(f"{law.name} {seed}")
     failed = made = 0
     while made < count and failed < _TRIES:
-        program = _Instance(law, rng.random())
+        program = _Instance(law, rng.random(), checked)
         try:
             program.outputs(Leaves.inputs())
         except (AttributeError, IndexError, KeyError, NotImplementedError, TypeError, ValueError):
@@ -74,13 +77,14 @@ def _heads(x: Term) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Instance:
-    """One program: the law and a seed."""
+    """One program: the law, a seed, and the variable whose value may raise."""
 
     law: Law
     seed: float
+    checked: str
 
     def outputs(self, given: Sequence[Any]) -> list[Any]:
-        return _Maker(self.law, random.Random(self.seed), given).outputs()
+        return _Maker(self.law, random.Random(self.seed), given, self.checked).outputs()
 
     def program(self, x: Any, y: Any, X: Any, Y: Any, a: Any, b: Any, k: Any, n: Any, p: Any, q: Any, m: Any) -> Any:
         return self.outputs((x, y, X, Y, a, b, k, n, p, q, m))
@@ -103,9 +107,10 @@ class _Loop:
 class _Maker:
     """Makes a program, from the outside of the pattern inwards."""
 
-    def __init__(self, law: Law, rng: random.Random, given: Sequence[Any]) -> None:
+    def __init__(self, law: Law, rng: random.Random, given: Sequence[Any], checked: str) -> None:
         self.law = law
         self.rng = rng
+        self.checked = checked
         self.leaves = Leaves(rng, given)
         self.ops: dict[str, Callable[..., Any]] = {}
         self.loops: dict[str, tuple[Any, str, bool]] = {}
@@ -250,11 +255,16 @@ class _Maker:
     def _held(self, x: Term) -> Any:
         if x.args is not None:
             return self.value(x, "", {})
-        return self.outside.setdefault(x.head, self.leaves.outside())
+        return self._outside(x.head)
+
+    def _outside(self, name: str) -> Any:
+        """What stands for a variable outside all loops."""
+        drawn = self.leaves.outside()
+        return self.outside.setdefault(name, self.leaves.checked(drawn) if name == self.checked else drawn)
 
     def _variable(self, x: Term, c: str, scope: dict[str, Any]) -> Any:
         if not c:
-            return self.outside.setdefault(x.head, self.leaves.outside())
+            return self._outside(x.head)
         if x.head not in scope:
             scope[x.head] = self._inner(scope)
         return scope[x.head]
@@ -272,7 +282,8 @@ class _Maker:
         if rest.args is None:  # a variable list
             count = self.rng.choice((1, 1, 2, 2, 2, 3))
             if rest.head not in scope:
-                scope[rest.head] = [self._inner(scope) if c else self.leaves.outside() for _ in range(count)]
+                drawn = [self._inner(scope) if c else self.leaves.outside() for _ in range(count)]
+                scope[rest.head] = [self.leaves.checked(x) for x in drawn] if rest.head == self.checked else drawn
             values = scope[rest.head]
         else:
             elements = _elements(rest)

@@ -9,6 +9,7 @@ from typing import Any
 from scanopt import tensor as T
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
+from scanopt.loops.checks_and_prints import check
 
 __all__ = ["Leaves"]
 
@@ -53,6 +54,10 @@ class Leaves:
         if rng.random() < 0.15:
             return rng.choice((T.zeros_like, T.ones_like, T.neg))(made) if made.dtype != "bool" else made
         return made
+
+    def checked(self, x: Any) -> Any:
+        """A value, and an error where entries of the bool vector are false."""
+        return check(self._given["m"], "not so", x)
 
     def scalar(self) -> Any:
         """A value outside all loops, without axes."""

@@ -1,0 +1,49 @@
+"""Which values a program checks, or computes from what it checks: no law leaves these out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import KEPT
+
+__all__ = ["checked_values", "unchecked_values"]
+
+_CHECKS = ("assert_true", "require")
+
+_MAY_BE_LEFT_OUT = {"where": slice(1), "ifelse": slice(1), "getitem": slice(1, None), "grad_clip": slice(1, None)}
+"""Which arguments of operators laws may leave out: conditions, bounds."""
+
+
+def checked_values(g: Encoded) -> set[int]:
+    """The terms that are computed, at this step or an earlier one, from what a program requires of a value."""
+    todo = [i for i, f in g.forms() if isinstance(f.operator, Op) and f.operator.name in _CHECKS]
+    if not todo:
+        return set()
+    readers: defaultdict[int, list[int]] = defaultdict(list)
+    for i, f in g.forms():
+        read = [*f.args, *(g.states[f.state].updates if f.kind == "delay" else ())]
+        if f.kind in KEPT:
+            read += g.clocks[f.clock].steps, *g.clocks[f.clock].until
+        for a in read:
+            readers[a].append(i)
+    found = set[int]()
+    while todo:
+        if (i := todo.pop()) not in found:
+            found.add(i)
+            todo += readers[i]
+    return found
+
+
+def unchecked_values(g: Encoded, checked: Set[int]) -> Iterator[tuple[str, tuple[int]]]:
+    """Facts about what laws may leave out: conditions of choices, bounds, and integers that are taken away again."""
+    for _, f in g.forms():
+        if isinstance(f.operator, Op):
+            found: Sequence[int] = f.args[_MAY_BE_LEFT_OUT.get(f.operator.name, slice(0))]
+            if f.operator.spec.traits.inverse is not None:
+                found = [a for a in f.args[1:] if np.dtype(g.types[a].dtype).kind in "biu"]
+            yield from (("unchecked", (a,)) for a in found if a not in checked)
