@@ -152,8 +152,9 @@ def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Insta
     The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
     """
     found = dict.fromkeys((of[i][m] for i, m, _ in ways(problem, some)), 1.0)
-    rows = (_at_least(found, dict.fromkeys(of[i], 1.0)) for i in some)
-    yield from (row for row in rows if min(row.values(), default=0.0) < 0)
+    for own in (of[i] for i in some):
+        if any(n not in found for n in own):  # else it says nothing
+            yield _at_least(found, dict.fromkeys(own, 1.0))
 
 
 def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
@@ -162,5 +163,10 @@ def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
 
 
 def _at_least(a: Row, b: Row) -> Row:
-    row = {n: a.get(n, 0.0) - b.get(n, 0.0) for n in {**a, **b}}
-    return {n: x for n, x in row.items() if x}
+    row = dict(a)
+    for n, x in b.items():
+        if left := row.get(n, 0.0) - x:
+            row[n] = left
+        else:
+            row.pop(n, None)
+    return row
