@@ -7,7 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.loops import is_false, is_true
-from scanopt.facts.raising import total, unchecked
+from scanopt.facts.raising import silent, total
 from scanopt.facts.values import of_dtype, scalar
 
 
@@ -99,7 +99,7 @@ def where_of_false(m: Value, x: Value, y: Value, d: Text) -> Equation:
 )
 def where_of_equals(m: Value, x: Value) -> Equation:
     """where(m, x, x) = x for a scalar m."""
-    return Equation(ops.where(m, x, x), x, when=[scalar(m), unchecked(m)])
+    return Equation(ops.where(m, x, x), x, when=[scalar(m), silent(m)])
 
 
 @law(

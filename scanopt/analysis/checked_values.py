@@ -1,4 +1,4 @@
-"""Which values a program checks, or computes from what it checks: no law leaves these out."""
+"""Which values a program checks, or computes from what may raise: no law leaves these out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scanopt.array.op import Op
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import KEPT
 
-__all__ = ["checked_values", "unchecked_values"]
+__all__ = ["checked_values", "silent_values"]
 
 _CHECKS = ("assert_true", "require")
 
@@ -21,7 +21,11 @@ _MAY_BE_LEFT_OUT = {"where": slice(1), "ifelse": slice(1), "getitem": slice(1, N
 
 def checked_values(g: Encoded) -> set[int]:
     """The terms that are computed, at this step or an earlier one, from what a program requires of a value."""
-    todo = [i for i, f in g.forms() if isinstance(f.operator, Op) and f.operator.name in _CHECKS]
+    return _computed_from(g, [i for i, f in g.forms() if isinstance(f.operator, Op) and f.operator.name in _CHECKS])
+
+
+def _computed_from(g: Encoded, todo: list[int]) -> set[int]:
+    """These terms, and all that are computed from them."""
     if not todo:
         return set()
     readers: defaultdict[int, list[int]] = defaultdict(list)
@@ -39,11 +43,16 @@ def checked_values(g: Encoded) -> set[int]:
     return found
 
 
-def unchecked_values(g: Encoded, checked: Set[int]) -> Iterator[tuple[str, tuple[int]]]:
-    """Facts about what laws may leave out: conditions of choices, bounds, and integers that are taken away again."""
+def silent_values(g: Encoded, harmless: Set[int]) -> Iterator[tuple[str, tuple[int]]]:
+    """Facts about what laws may leave out: conditions of choices, bounds, and integers that are taken away again.
+
+    harmless: terms that do not raise, though their operator may.
+    """
+    raising = [i for i, f in g.forms() if isinstance(f.operator, Op) and f.operator.can_raise and i not in harmless]
+    loud = _computed_from(g, raising)
     for _, f in g.forms():
         if isinstance(f.operator, Op):
             found: Sequence[int] = f.args[_MAY_BE_LEFT_OUT.get(f.operator.name, slice(0))]
             if f.operator.spec.traits.inverse is not None:
                 found = [a for a in f.args[1:] if np.dtype(g.types[a].dtype).kind in "biu"]
-            yield from (("unchecked", (a,)) for a in found if a not in checked)
+            yield from (("silent", (a,)) for a in found if a not in loud)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from scanopt.analysis.checked_values import checked_values, unchecked_values
+from scanopt.analysis.checked_values import checked_values, silent_values
 from scanopt.analysis.components import components
 from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.analysis.contractions import adding_up, summing_operators
@@ -91,10 +91,10 @@ class GivenFacts:
         yield from static_shapes(g, self._lengths)
         yield from stacked_states(g, self._lengths)
         yield from invariant_loops(g, self._choices, self._lengths)
-        checked = checked_values(g)
-        yield from _shaped_as_arguments(g, self._lengths, checked)
-        yield from _raising(g, self._choices, self._lengths)
-        yield from unchecked_values(g, checked)
+        yield from _shaped_as_arguments(g, self._lengths)
+        raising = [*_raising(g, self._choices, self._lengths)]
+        yield from raising
+        yield from silent_values(g, {i for name, (i, *_) in raising if name == "harmless" and isinstance(i, int)})
         for i, f in g.forms():
             if f.kind == "seq":
                 yield "before", (f.clock, f.args[0])
@@ -332,7 +332,8 @@ _SHAPED = ("broadcast_to", "reshape", "setitem", "where")
 _BROUGHT = ("broadcast_to", "reshape")
 
 
-def _shaped_as_arguments(g: Encoded, lengths: Lengths, checked: Set[int]) -> Iterator[Given]:
+def _shaped_as_arguments(g: Encoded, lengths: Lengths) -> Iterator[Given]:
+    checked = checked_values(g)
     for i, f in g.forms():
         if f.operator is not None and f.operator.name in _SHAPED:
             axes, harmless = lengths().axes, lengths().harmless

@@ -28,8 +28,8 @@ from scanopt.facts.loops import runs_all, some_steps
 from scanopt.facts.operators import elementwise, quiet, safe
 
 __all__ = [
-    "always", "fits", "harmless", "hoistable", "invariant", "invariant_if_run", "raises_alike", "sure", "total",
-    "total_list", "unchecked",
+    "always", "fits", "harmless", "hoistable", "invariant", "invariant_if_run", "raises_alike", "silent", "sure",
+    "total", "total_list",
 ]  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def total_list(xs: Args, *, r: Args, v: Value) -> Rules:
 
 
 @fact
-def unchecked(v: Value) -> None:
-    """v is computed from nothing that the program checks, so it may be left out (given for conditions of choices, for
-    bounds, and for integers that are added or taken away).
+def silent(v: Value) -> None:
+    """Nothing that v is computed from checks anything or may raise, so v may be left out (given for conditions of
+    choices, for bounds, and for integers that are added or taken away).
     """

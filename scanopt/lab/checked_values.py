@@ -7,10 +7,11 @@ taken, an array of which only a length is asked, a state that nothing reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import Parameter, Signature, signature
 from typing import Any
 
+from scanopt import tensor as T
 from scanopt.calculus.law import Law, Program
 from scanopt.calculus.terms import Args, State, Term, Value
 from scanopt.lab.instances import instances
@@ -25,31 +26,32 @@ _PROGRAMS = 8
 
 
 def checked_programs(law: Law) -> Iterator[tuple[str, Program]]:
-    """The examples of a law that leaves something out, with an input that is checked, and random programs that contain
-    its left side, with a check of what it leaves out.
+    """The examples of a law that leaves something out, with an input that is checked or read out of range, and random
+    programs that contain its left side, with a check of what it leaves out.
     """
     names = left_out(law)
     for n, example in enumerate(law.example if names else ()):
         for name in signature(example).parameters:
-            yield f"example {n}, {name} checked", _checked(example, name)
+            yield f"example {n}, {name} checked", _with(example, name, "m", lambda x, m: check(m, "not so", x))
+            yield f"example {n}, {name} read", _with(example, name, "k", lambda x, k: T.stack([x, x])[k])
     for name in names:
         for n, program in enumerate(instances(law, _PROGRAMS, checked=name)):
             yield f"random program {n}, {name} checked", program
 
 
-def _checked(program: Program, name: str) -> Program:
-    """A program in which an input is checked: an error where entries of the bool vector m are false."""
+def _with(program: Program, name: str, other: str, change: Callable[[Any, Any], Any]) -> Program:
+    """A program in which an input is changed by another one, so that it may be an error."""
     names = [*signature(program).parameters]
-    parameters = [*dict.fromkeys((*names, "m"))]
+    parameters = [*dict.fromkeys((*names, other))]
 
-    def checked(*given: Any) -> Any:
+    def changed(*given: Any) -> Any:
         values = dict(zip(parameters, given, strict=True))
-        values[name] = check(values["m"], "not so", values[name])
+        values[name] = change(values[name], values[other])
         return program(*(values[x] for x in names))
 
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    checked.__signature__ = Signature([Parameter(x, kind) for x in parameters])  # type: ignore[attr-defined]
-    return checked
+    changed.__signature__ = Signature([Parameter(x, kind) for x in parameters])  # type: ignore[attr-defined]
+    return changed
 
 
 def left_out(law: Law) -> list[str]:
