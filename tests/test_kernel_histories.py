@@ -83,3 +83,11 @@ def test_names_of_one_array_are_kept_once() -> None:
     traces = scanopt.scan(step, x, [y, None, None])[0]
     f = scanopt.function([x, y], [sum(T.cumsum(t * t, axis=0)[-1] for t in traces)], fp="exact", backend="c")
     exact_kernel(f, [RNG.normal(size=(STEPS, LANES)), RNG.normal(size=LANES)])
+
+
+def test_what_was_rounded_on_its_way_is_another_value() -> None:
+    x, s = T.dmatrix("x"), T.dvector("s")
+    xs, _ = scanopt.scan(lambda v, s: T.tanh(0.5 * s + v), x, s)
+    f = scanopt.function([x, s], [T.cast(T.cast(xs, "float32"), "float64")], fp="exact", backend="c")
+    rng = np.random.default_rng(0)
+    exact_kernel(f, [rng.normal(size=(12, 20)), rng.normal(size=20)])

@@ -76,10 +76,13 @@ def _first_names(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
     for n in nodes:
         whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
         same = isinstance(n, Map) and n.op == "copy" and len(n.args) == 1 and not isinstance(n, Repeat)
-        if (whole or same or isinstance(n, SumTo)) and w.axes(n.outs[0]) == w.axes(n.args[0]) != ():
-            names[n.outs[0]] = names.get(n.args[0], n.args[0])
+        if not (whole or same or isinstance(n, SumTo)):
+            continue
+        (out, *_), (x, *_) = n.outs, n.args
+        if w.dtype(out) == w.dtype(x) and w.axes(out) == w.axes(x) != ():  # another dtype in between rounds
+            names[out] = names.get(x, x)
     made = {out for n in nodes for out in n.outs}
-    return {out: name for out, name in names.items() if name in made and w.dtype(out) == w.dtype(name)}
+    return {out: name for out, name in names.items() if name in made}
 
 
 def _reading(node: Node, names: Mapping[str, str]) -> Node:
