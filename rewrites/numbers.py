@@ -7,8 +7,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.calculus.condition import Body, Rules, hint, query, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, numeric, ops
+from scanopt.facts.lists import held_constant
 from scanopt.facts.operators import linear
 from scanopt.facts.values import has_axes, moderate, of_dtype, power_of_two
 
@@ -18,6 +20,40 @@ _THREE = T.constant(3.0, dtype="float64")
 
 def _narrow(x: Any) -> Any:
     return T.cast(x, "float32")
+
+
+@hint
+def made_of_constants(v: Value, *, a: Value, x: Value) -> Rules:
+    """v is a constant, one that loops hold, or a product of such."""
+    yield when(v.is_(x * a)).then(numeric(v).gets(0), numeric(x).gets(0), numeric(a).gets(0))
+    yield when(held_constant(v)).then(made_of_constants(v), numeric(v).gets(1))
+    yield when(v.is_(x * a), made_of_constants(x), made_of_constants(a)).then(made_of_constants(v), numeric(v).gets(1))
+
+
+@hint
+def made_of_numbers(v: Value, *, a: Value, x: Value) -> Rules:
+    """v is a number or a product of numbers."""
+    yield when(moderate(v)).then(made_of_numbers(v), numeric(v).gets(2))
+    yield when(v.is_(x * a), made_of_numbers(x), made_of_numbers(a)).then(made_of_numbers(v), numeric(v).gets(2))
+
+
+@query
+def varying_product(v: Value) -> Body:
+    """v is a product, and not known to be made of constants alone.
+
+    Constants are folded; to take them apart again would make new ones without end: 2 = (0.5 * 2) * 2 = 0.5 * 4.
+    """
+    return (numeric(v).is_(0),)
+
+
+@query
+def no_number(v: Value, *, k: Int) -> Body:
+    """v is a factor of a product, and not known to be a number.
+
+    Numbers come together; to move one past the other would make new products without end:
+    (x * 0.5) * 2 = (x * 2) * 0.5, which is x.
+    """
+    return k.is_(numeric(v)), k < 2
 
 
 @law(
@@ -40,11 +76,12 @@ def number_behind(a: Value, x: Value, d: Text) -> Equation:
         lambda x: x * 0.0 * 5.0,
         lambda x: x * 5.0 * 0.0,
         lambda x: x * _narrow(_THREE) * T.constant(5.0, dtype="float32"),
+        lambda x: T.exp(x) * (_TWO * _THREE * 5.0),
     ),
 )
 def numbers_together(x: Value, a: Value, b: Value, d: Text) -> Equation:
     """(x * a) * b = x * (a * b) for numbers a and b."""
-    when = [moderate(a), moderate(b), of_dtype(x, d), of_dtype(b, d)]
+    when = [varying_product(x * a), moderate(a), moderate(b), of_dtype(x, d), of_dtype(b, d)]
     return Equation(x * a * b, x * (a * b), when=when)
 
 
@@ -80,11 +117,14 @@ def divided_by_power_of_two(x: Value, a: Value, k: Text, d: Text) -> Equation:
         lambda x, y: (_narrow(x) * _THREE) * _narrow(y),
         lambda x, y: (x * 3.0) * _narrow(y),
         lambda x, a: (a * 3.0) * x,
+        lambda x: T.constant([2.0, 7.0]) * 3.0 * x[:2],
+        lambda x: T.exp(x) * 3.0 * 5.0,
     ),
 )
 def number_out_of_left_factor(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """(x * a) * y = (x * y) * a for a number a and an array x."""
-    when = [moderate(a), has_axes(x), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
+    varying = [varying_product(x * a), no_number(y), has_axes(x)]
+    when = [*varying, moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(x * a * y, x * y * a, when=when)
 
 
@@ -98,11 +138,14 @@ def number_out_of_left_factor(x: Value, a: Value, y: Value, d: Text) -> Equation
         lambda x, y: _narrow(y) * (_narrow(x) * _THREE),
         lambda x, y: _narrow(y) * (x * 3.0),
         lambda x, a: x * (a * 3.0),
+        lambda x: x[:2] * (T.constant([2.0, 7.0]) * 3.0),
+        lambda x: 5.0 * (T.exp(x) * 3.0),
     ),
 )
 def number_out_of_right_factor(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """y * (x * a) = (y * x) * a for a number a and an array x."""
-    when = [moderate(a), has_axes(x), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
+    varying = [varying_product(x * a), no_number(y), has_axes(x)]
+    when = [*varying, moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(y * (x * a), y * x * a, when=when)
 
 

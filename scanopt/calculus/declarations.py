@@ -73,6 +73,7 @@ DECLARATIONS = """
 (constructor both_args (Move Args Args) Args)
 (function held_as (Clock Value) Value :merge old)
 (function added (Value) Value :merge old)
+(function numeric (Value) i64 :merge (max old new))
 (function slot (Args i64 i64) Value :merge old)
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
@@ -89,7 +90,9 @@ APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
 LISTED = ("list_of", "list_of_one")
 """The functions that hold lists: of any length, and of one value."""
 
-LOOKED_UP = ("apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "slot", "dtype", "ndim", "int_value")
+LOOKED_UP = (
+    "apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "numeric", "slot", "dtype", "ndim", "int_value",
+)  # fmt: skip
 """All functions: a term of one cannot be made."""
 
 PARAMS = (

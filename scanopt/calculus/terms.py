@@ -33,7 +33,7 @@ __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
     "and_last", "applied", "apply", "args", "as_row", "at", "both", "both_args", "chunks", "const", "const_at",
     "const_int", "continued", "counted", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as",
-    "hold", "input_", "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on",
+    "hold", "input_", "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "numeric", "on",
     "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq",
     "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
     "variable", "vmap",
@@ -283,6 +283,11 @@ def held_as(c: Clock, v: Value) -> Value:
 def added(X: Value) -> Value:
     """One of the values that the rows of X add up to: always the same one."""
     return Value("added", (X,))
+
+
+def numeric(v: Value) -> Int:
+    """Of a product or a factor: 2 if v is known to be a number, 1 if it is known to be made of constants, else 0."""
+    return Int("numeric", (v,))
 
 
 def applied(op: Op, *values: Value) -> Value:

@@ -82,7 +82,7 @@ class Mutant:
         many rows as c has steps where there is a `seq(c, X)`.)
         """
         concluded = {a.fact if isinstance(a, Condition) else a.head for a in self.head}
-        if all(x in FACTS and FACTS[x].hint for x in concluded):
+        if all(map(_is_hint, self.head)):
             return "what it concludes is a hint"
         if _is_hint(self.atom):
             return "it is a hint"
@@ -124,7 +124,9 @@ out of the e-graph that would never be chosen, and rewrite recurrences where tha
 
 
 def _is_hint(a: Condition | Atom) -> bool:
-    return isinstance(a, Condition) and FACTS[a.fact].hint
+    if isinstance(a, Condition):
+        return FACTS[a.fact].hint
+    return a.head == "set" and isinstance(f := a.args[0], Term) and f.head == "numeric"
 
 
 _WRITTEN = ("apply", "cons", "stack", "tail")

@@ -206,7 +206,7 @@ def _rendered(x: Term | int | str, names: Mapping[str, str]) -> str:
 
 # What conditions say, as commands
 
-_USUAL = {"dtype": '"float64"', "ndim": "1", "int_value": "3"}
+_USUAL = {"dtype": '"float64"', "ndim": "1", "int_value": "3", "numeric": "0"}
 """Functions of a value, and what is taken where conditions leave it open."""
 
 

@@ -21,18 +21,9 @@ from scanopt.lab.proving.unknown import of_entries
 __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_of"]
 
 STEERING = CAUSAL | {
-    "within",
-    "passes_on",
-    "keeps_shape",
-    "kept_as",
-    "kept_times",
-    "sums_until",
-    "lies_on",
-    "constants",
-    "held_constants",
-    "tells_no_length",
-    "written_bounds",
-}
+    "within", "passes_on", "keeps_shape", "kept_as", "kept_times", "sums_until", "lies_on", "constants",
+    "held_constants", "tells_no_length", "varying_product", "no_number", "written_bounds",
+}  # fmt: skip
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
 _OF_ENTRIES = {
