@@ -61,7 +61,7 @@ def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: 
 
 
 @law(
-    licence="reassoc",
+    licence="fast",
     source="exponential smoothing, as a filter",
     example=lambda x, a, b: _trace(lambda v, s, b: s + b * (v - s), x, a, b, n=500),
     never=(
@@ -74,7 +74,10 @@ def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: 
 def filter_of_smoothing(
     c: Clock, init: Value, s: State, a: Value, x: Value, X: Value, p: Clock, d: Text, k: Text, e: Value
 ) -> Equation:
-    """A state that becomes s + (x - s)·a, with a fixed number a, is s·(1 - a) + x·a; 1 - a is -(a + -1)."""
+    """A state that becomes s + (x - s)·a, with a fixed number a, is s·(1 - a) + x·a; 1 - a is -(a + -1).
+
+    After an infinite x the one is no number, and the other infinite.
+    """
     before = delay(c, init, s, 1)
     left = before + (x - before) * hold(c, a)
     filtered = ops.lfilter(init[-1:], vmap(ops.multiply, "10")(X, a), -(a + const_at(p, k)))

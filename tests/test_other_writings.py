@@ -145,7 +145,6 @@ WRITINGS: dict[str, Sequence[Formula]] = {
     "squares": (lambda x, y: x**2, lambda x, y: abs(x) ** 2, lambda x, y: (-x) ** 2),
     "cubes": (lambda x, y: x**2 * x, lambda x, y: x**3, lambda x, y: x * x * x),
     "smoothing": (
-        lambda x, y: _filter(lambda v, s, a: a * s + (1 - a) * v, x, x[0], y[0]),
         lambda x, y: _filter(lambda v, s, a: s + a * (v - s), x, x[0], y[0]),
         lambda x, y: _filter(lambda v, s, a: s - a * (s - v), x, x[0], y[0]),
         lambda x, y: _filter(lambda v, a, s: s - (s - v) * a, [x, T.repeat(y[0][None], x.shape[0])], x[0]),
@@ -263,6 +262,20 @@ def test_other_writings_cost_the_same(name: str) -> None:
         costs.append(f.cost)
         assert np.allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
     assert max(costs) <= 1.1 * min(costs)
+
+
+def test_smoothing_by_another_formula_where_that_is_allowed() -> None:
+    """s + a * (v - s) is no number after an infinite v, and (1 - a) * s + a * v is infinite."""
+    x, y = T.dvector("x"), T.dvector("y")
+    out = _filter(lambda v, s, a: s + a * (v - s), x, x[0], y[0])
+    other = _filter(lambda v, s, a: (1 - a) * s + a * v, x, x[0], y[0])
+    fast, faster = (scanopt.function([x, y], h, fp="fast") for h in (out, other))
+    assert fast.cost <= 1.1 * faster.cost
+    values = np.array([1.0, 2.0, 0.5]), np.array([0.5])
+    assert np.allclose(fast(*values), fast.unoptimized(*values), rtol=1e-12)
+    f = scanopt.function([x, y], out)
+    for v in (np.array([1.0, np.inf, 1.0, 2.0]), values[0]):
+        np.testing.assert_allclose(f(v, values[1]), f.unoptimized(v, values[1]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
