@@ -123,7 +123,7 @@ def as_arrays(*xs: Any) -> tuple[Variable, ...]:
     """Operands of a function that makes arrays of them before it promotes, as np.dot: Python numbers are not weak.
 
     >>> [v.dtype for v in as_arrays(as_tensor_variable(np.uint8(1)), 300)]
-    ['int64', 'int64']
+    ['uint8', 'int64']
     """
     return promoted(*(np.asarray(x) if is_weak(x) else x for x in xs))
 
