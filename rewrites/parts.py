@@ -6,10 +6,8 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
-from scanopt.facts.operators import by_element
 from scanopt.facts.parts import (
     in_two,
-    is_a_part,
     part_of_part,
     reads_first,
     reads_last,
@@ -165,14 +163,3 @@ def last_by_length(X: Value) -> Equation:
     """X[len(X) - 1] = X[-1]."""
     place = X.shape[0] - const_int(1)
     return Equation(X[place], X[-1])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=(lambda x: T.exp(x)[2:], lambda X, k: T.tanh(X)[k], lambda X: T.exp(X)[:, -1]),
-    never=(lambda x: T.cumsum(x)[2:], lambda X: T.exp(X).T * X),
-)
-def part_of_elements(g: Op, op: Op, X: Value, bounds: Args) -> Equation:
-    """A part of a function of each element is the function of that part."""
-    return Equation(g(op(X), bounds), op(g(X, bounds)), when=[is_a_part(g), by_element(op)])

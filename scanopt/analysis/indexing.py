@@ -54,15 +54,7 @@ def facts_of_parts(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
 def _facts_of_parts(ops: tuple[Op, ...]) -> Sequence[Row]:
     found = [*parts(ops)]
     whole = whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
-    return (
-        *found,
-        *in_two(ops),
-        *computed_parts(ops),
-        *whole,
-        *arrangements(ops),
-        *entries_taken(ops),
-        *taking_parts(ops),
-    )
+    return (*found, *in_two(ops), *computed_parts(ops), *whole, *arrangements(ops), *entries_taken(ops))
 
 
 def written_bounds(g: Encoded) -> Iterator[Row]:
@@ -109,17 +101,6 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                     yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
             case _:
                 pass
-
-
-def taking_parts(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about operators that take parts by integers and bounds, constant or computed."""
-    for op in ops:
-        if op.name == "getitem" and all(map(_by_bounds, op.options["index"])):
-            yield "is_a_part", (op,)
-
-
-def _by_bounds(entry: Entry) -> bool:
-    return isinstance(entry, int) or entry == "in" or (isinstance(entry, tuple) and entry[0] == "slice")
 
 
 def entries_taken(ops: Iterable[Op]) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
-    "in_last", "in_two", "is_a_part", "part_of_part", "past_first", "past_last", "reads_first", "reads_last",
+    "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last",
     "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row",
     "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone",
     "written_bound", "written_bounds",
@@ -174,11 +174,6 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
     """The bounds occur in the program.  A loop cut to fewer steps cuts what it reads; this must not cut it again."""
     yield when(written_bound(k), bounds.is_(args(k))).then(written_bounds(bounds))
     yield when(written_bound(k), written_bounds(r), bounds.is_(args(k, r))).then(written_bounds(bounds))
-
-
-@fact
-def is_a_part(g: Op) -> None:
-    """g takes rows, or entries of other axes, by integers and bounds (given)."""
 
 
 @fact

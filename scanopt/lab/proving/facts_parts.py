@@ -7,16 +7,7 @@ from itertools import product
 from typing import Any
 
 from scanopt.analysis.conversions import conversions
-from scanopt.analysis.indexing import (
-    arrangements,
-    computed_parts,
-    entries_taken,
-    in_two,
-    of_two,
-    parts,
-    taking_parts,
-    whole_rows,
-)
+from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
 from scanopt.analysis.initial_facts import along_an_axis
 from scanopt.analysis.signs import facts_of_signs
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
@@ -90,7 +81,6 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *whole_rows(taking),
         *computed_parts(taking),
         *in_two([*several, *taking]),
-        *taking_parts([*several, *taking]),
         *arrangements(_ARRANGING),
         *conversions(_SHAPING),
         *facts_of_whole_arrays([*_IN_TWO, *_REDUCING, *_ARRANGING, *_SET]),
@@ -137,7 +127,7 @@ for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
     "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone", "adds_to_all",
-    "cut_in_two", "is_a_part", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
+    "cut_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
     "sign_outside", "sign_lost", "combines", "moves_along",
 ):  # fmt: skip
     _meaning(_fact)
