@@ -34,7 +34,7 @@ from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.step_counts import checked
-from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
+from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
 
@@ -189,8 +189,7 @@ class _Blocks:
         with w.into([]) as step:
             for r in node.loop.reads:
                 source = w.value(r.source)
-                assert isinstance(source, Array)
-                w.let(r.out, Load(source.pointer, times(Var(t), source.strides[0]), source.dtype), source.dtype)
+                w.let(r.out, element_of(source, [Var(t)], w.axes(r.source)), source.dtype)
             self.emit([n for n in node.nodes if not w.axes(n.outs[0]) and n.outs != (node.loop.until,)], set())
         lanes = self._lanes(start, width, kept, others)
         if not self.plan.done:

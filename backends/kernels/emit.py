@@ -70,6 +70,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
 )  # fmt: skip
 from scanopt.backends.kernels.onto_rows import made_in_rows
+from scanopt.backends.kernels.overwritten import idle_test
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
@@ -196,7 +197,8 @@ def _loop(stage: Fused, w: Lowering) -> None:
         return
     body = _elements(stage, outs, places, lengths, {}, w)
     counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths
-    w.code += nest(counts, names, body)
+    test, code = idle_test(stage, w), nest(counts, names, body)
+    w.code += code if test is None else [If(test, code)]
 
 
 def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:

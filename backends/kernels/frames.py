@@ -8,11 +8,11 @@ initial rows.  Only variables are copied from step to step; the elements of a st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from math import prod
 
 from scanopt.backends.kernels.device_elements import is_copy
 from scanopt.backends.kernels.histories import Histories
+from scanopt.backends.kernels.homes import first_sources
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -56,13 +56,12 @@ from scanopt.backends.kernels.nodes import (
     Scatter,
     Search,
     SetItem,
-    Setting,
     Solve,
     Sort,
     Take,
-    View,
 )  # fmt: skip
-from scanopt.backends.kernels.overwritten import overwritten
+from scanopt.backends.kernels.overwritten import changed_in_place, note_overwritten, overwritten
+from scanopt.backends.kernels.parts_set import keeps_around
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.rows_ahead import read_ahead
 from scanopt.backends.kernels.sliding import slide, sliding
@@ -99,8 +98,6 @@ COMPUTED = (
     Sort,
 )
 """What writes its result where it is told to."""
-READING = (Map, Call, View, Setting, Reduce, Extreme, Product)
-"""What reads its arguments where it stands."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 
 
@@ -122,10 +119,14 @@ class LoopFrame:
         self.rings: dict[int, tuple[str, int]] = {}
         made = (n.out for n in nested.nodes if isinstance(n, COMPUTED) or is_copy(n, w))
         self.computed = {name for name in made if w.axes(name)}
+        wanted = [*(s.update for s in self.loop.states), *(k.value for k in self.loop.keeps)]
+        rows = {k.out for n in nested.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
+        self.views = first_sources(nested.nodes, self.computed | rows, wanted, w)
+        self.computed |= {*self.views}
         self.trace = self._traces()
         self.numbers = {name: i for name, i in self._all_rows() if not w.axes(name)}
-        self.onto: dict[int, tuple[str, ...]] = dict.fromkeys(overwritten(nested, w) - {*places.states}, ())
-        self.onto |= {i: names for i, s in enumerate(self.loop.states) if (names := self._in_place(s))}
+        self.onto: dict[int, tuple[str, ...]] = dict.fromkeys(overwritten(nested, self.views, w) - {*places.states}, ())
+        self.onto |= changed_in_place(nested, self.trace, w)
 
     def _traces(self) -> dict[str, int]:
         """By name of a computed array the number of what is kept that holds all its rows."""
@@ -136,40 +137,6 @@ class LoopFrame:
         if self.loop.until is not None:
             return []
         return [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
-
-    def _in_place(self, s: CarriedState) -> tuple[str, ...]:
-        """The names of a state while a step updates it in place, the last one its update; none if it may not.
-
-        Nothing may read the state after it was updated.
-        """
-        if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in self.trace:
-            return ()
-        made = {n.out: n for n in self.nodes if isinstance(n, Setting)}
-        names = [s.update]
-        while names[0] in made:
-            names.insert(0, made[names[0]].args[0])
-        loop, tap = self.loop, s.taps[0][1]
-        others = [*(x.update for x in loop.states if x is not s), loop.until]
-        seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
-        fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
-        return tuple(names[1:]) if fits and all(self._is_last(x, made[y]) for x, y in pairwise(names)) else ()
-
-    def _is_last(self, name: str, last: Setting) -> bool:
-        """Whether a node is the last one that reads a value or its views, and no view is needed after the step."""
-        at, names = self.nodes.index(last), {name}
-        small = isinstance(last, Scatter) or bool(last.part.at)  # a larger part is computed in a place of its own
-        for i, n in enumerate(self.nodes):
-            if i == at or names.isdisjoint(n.args):
-                continue
-            if i > at or not isinstance(n, READING):
-                return False
-            if isinstance(n, View) and self.w.axes(n.out):
-                if not small:
-                    return False
-                names.add(n.out)
-        views = names - {name}
-        later = {*(s.update for s in self.loop.states), *(k.value for k in self.loop.keeps), self.loop.until}
-        return names.isdisjoint(last.args[1:]) and views.isdisjoint(later)
 
     def write(self, emit: Emit) -> None:
         """Write the whole loop.  emit: writes nodes, and which of their results are wanted afterwards."""
@@ -191,6 +158,7 @@ class LoopFrame:
         for name, i in self.trace.items():
             w.homes[name] = self.kept_row(i, self.t)
             w.new_rows.add(name)
+        w.homes |= {source: w.homes[name] for name, source in self.views.items() if name in w.homes}
         after: list[Stmt] = []
         with w.into_step(step, self.name):
             emit(self.nodes, {s.update for s in loop.states} | {k.value for k in loop.keeps})
@@ -221,6 +189,11 @@ class LoopFrame:
         w, dtype, axes = self.w, self.w.dtype(out), self.w.axes(out)
         if not self.outermost and source in w.ahead:
             step.append(read_ahead(w.ahead[source], out, self.t, w))
+            return
+        if source in w.evenly:  # computed sooner than read
+            first, apart = w.evenly[source]
+            with w.into(step):
+                w.let(out, plus(first, times(self.t, apart)), dtype)
             return
         found = self.source_of(out, source)
         if isinstance(found, Scalar):
@@ -267,7 +240,11 @@ class LoopFrame:
             w.homes[s.update] = (pointer, ZERO)
         if names:
             remember_last_set(tap, names, self.nodes, w)
-        w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
+        else:
+            note_overwritten(s, pointer, self.nodes, w)
+        there = w.homes.get(self.loop.keeps[kept[0]].out) if kept else None
+        if there is None or there != (w.handed_on.get(s.init), ZERO):  # where it is to be, it is handed on
+            w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
         w.in_place.update(names)
 
@@ -280,6 +257,8 @@ class LoopFrame:
         elif s.update not in self.trace and s.update not in self.numbers:
             count = s.depth + 1 if axes else 1 << s.depth.bit_length()  # quick to divide by
             self.rings[i] = w.scratch(dtype, axes, count), count
+            if keeps_around(s, self.nodes):
+                w.around[s.update] = Do("less", (self.t, Lit(count)), "bool", INDEX)
         if (rows or i in self.rings) and s.update in self.computed and s.update not in w.homes:
             w.homes[s.update] = self._written(i, self.t)
         init = "" if rows else self._init(s)

@@ -21,10 +21,11 @@ from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import Histories, read_first
+from scanopt.backends.kernels.homes import views_of_all
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import WHOLE, Nested, View
+from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.states_again import with_states_computed_again
@@ -64,27 +65,10 @@ def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:
         for x in n.outs
         if w.axes(x) and (w.is_packed(x) or (isinstance(n, Nested) and w.part[x] == 1))
     }
-    sources, results = _views_of_all(root, w), {k.value for k in root.loop.keeps}
+    sources, results = views_of_all(root.nodes, w), {k.value for k in root.loop.keeps}
     for i, k in enumerate(root.loop.keeps):
         source = k.value
         while source in sources:
             source = sources[source]
         if source in made and source not in w.homes and (source == k.value or source not in results):
             w.homes[source] = w.homes[k.value] = (outs[i], ZERO)
-
-
-def _views_of_all(root: Nested, w: Lowering) -> dict[str, str]:
-    """By name of a view of all elements in order, or of the only row, the name of the array."""
-    if w.part or w.device:
-        return {}
-    kept = {k.out for n in root.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
-    found = [n for n in root.nodes if isinstance(n, View)]
-    rows = [n for n in found if n.at in _ONLY_ROW and w.axes(n.out)]
-    rows = [n for n in rows if n.args[0] in kept or w.axes(n.args[0])[0] == ONE]
-    alike = [n for n in found if not n.at and len(n.axes) == len(w.axes(n.args[0]))]
-    pairs = [(n, first) for nodes, first in ((rows, 1), (alike, 0)) for n in nodes]
-    return {n.out: n.args[0] for n, k in pairs if n.axes == tuple((i + k, WHOLE) for i in range(len(n.axes)))}
-
-
-_ONLY_ROW = (((0, 0),), ((0, -1),))
-"""Indices of the only row."""

@@ -49,11 +49,14 @@ class Lowering:
     joined to its place, and those computed in it; stays: by such an array the one that lies there already.  stored:
     names that need a place in memory.  few: the elements of arrays that have few.  in_place: those that are written
     onto their first argument.
+    over: by update of a state that is written over the one before its name meanwhile; apart: parts of such states that
+    are copied; handed_on: by view of one that a loop inside starts from its memory.
+    around: by state of which the same part is always set when what lies around that is to be copied.
     new_rows: names whose places are rows that a loop keeps and no step before has written.
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
-    counted: arrays of 0, 1, 2 ... in order.
+    counted: arrays of 0, 1, 2 ... in order.  evenly: by array of evenly spaced integers the first, and how far apart.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
     laid: copies that lie packed, by the statements that they stand in and name.
     read_forwards: names that are not only read from the last row on.
@@ -96,12 +99,17 @@ class Lowering:
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
+        self.over: dict[str, str] = {}
+        self.apart: set[str] = set()
+        self.handed_on: dict[str, str] = {}
+        self.around: dict[str, Expr] = {}
         self.new_rows: set[str] = set()
         self.last_set: dict[str, tuple[str, str]] = {}
         self.looked_up: set[str] = set()
         self.out_of_range = ""
         self.repeated: set[str] = set()
         self.counted: set[str] = set()
+        self.evenly: dict[str, tuple[Expr, Expr]] = {}
         self.in_order: set[str] = set()
         self.ahead: dict[str, Ahead] = {}
         self.prefixes: dict[Axes, Expr] = {}

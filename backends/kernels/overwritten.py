@@ -1,25 +1,49 @@
 """States whose new value is written where the old one lies: no element of it waits for other elements of the old one.
 
 The loop that makes the new value reads the old one element by element, in the same place, or not at all; whatever else
-reads the old value is needed for the new one, and so runs before.
+reads the old value is needed for the new one, and so runs before.  Or parts of the old value are set, and nothing reads
+it afterwards.
 """
 
 from __future__ import annotations
 
-from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Call, Lookup, Map, Nested, Node, Product, Products, Reduce, Repeat
-from scanopt.backends.kernels.stages import is_few
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from scanopt.backends.kernels.bodies import walk
+from scanopt.backends.kernels.ir import Do, Expr
+from scanopt.backends.kernels.lowering import Lowering, number_of
+from scanopt.backends.kernels.nodes import (
+    WHOLE,
+    Call,
+    Extreme,
+    Lookup,
+    Map,
+    Nested,
+    Node,
+    Product,
+    Products,
+    Reduce,
+    Repeat,
+    Scatter,
+    Setting,
+    View,
+)  # fmt: skip
+from scanopt.backends.kernels.stages import Fused, is_few
 from scanopt.program.ir import CarriedState
 
-__all__ = ["overwritten"]
+__all__ = ["changed_in_place", "idle_test", "note_overwritten", "overwritten"]
 
 
-def overwritten(nested: Nested, w: Lowering) -> set[int]:
-    """The states, by number, that each step of a loop may write over the ones before."""
-    return {i for i, s in enumerate(nested.loop.states) if _is_overwritten(s, nested, w)}
+def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> set[int]:
+    """The states, by number, that each step of a loop may write over the ones before.
+
+    views: by name of what is only a view of an array that array, which is made where the view is to lie.
+    """
+    return {i for i, s in enumerate(nested.loop.states) if _is_overwritten(s, nested, views, w)}
 
 
-def _is_overwritten(s: CarriedState, nested: Nested, w: Lowering) -> bool:
+def _is_overwritten(s: CarriedState, nested: Nested, views: Mapping[str, str], w: Lowering) -> bool:
     loop = nested.loop
     if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or is_few(w.axes(s.update)):
         return False
@@ -29,17 +53,77 @@ def _is_overwritten(s: CarriedState, nested: Nested, w: Lowering) -> bool:
     kept_all = {k.value for k in loop.keeps if k.rows != 1}
     if s.update not in made or s.update in (*others, *kept_all) or tap in (*others, *(k.value for k in loop.keeps)):
         return False
-    maker, readers = made[s.update], [n for n in nested.nodes if tap in n.args]
-    alike = w.axes(s.update) == w.axes(tap) and isinstance(maker, Map | Call | Product)
     needed = _needed(s.update, made)
-    return alike and all(
-        n.outs[0] in needed and (_by_element(n, tap, w) or (n is not maker and isinstance(n, _READING)))
-        for n in readers
+    readers = [n for n in nested.nodes if tap in n.args]
+    if w.axes(s.update) != w.axes(tap) or not needed.issuperset(n.outs[0] for n in readers):
+        return False
+    row = views.get(s.update, s.update)
+    maker = made[row]
+    if isinstance(maker, Nested):
+        return all(_is_handed_on(n, maker, nested, row) or _is_smaller_part(n, tap, w) for n in readers)
+    read_before = [n for n in readers if n is not maker and isinstance(n, _READING)]
+    return isinstance(maker, Map | Call | Product) and all(
+        n in read_before or _by_element(n, tap, w) or _is_smaller_part(n, tap, w) for n in readers
     )
 
 
 _READING = (Call, Product, Products, Reduce)
 """What has read its arguments, and points to none of them, once it is done."""
+
+
+def _is_smaller_part(n: Node, tap: str, w: Lowering) -> bool:
+    """Whether it is an element, or a row, or another part of fewer axes, of which there can be a copy."""
+    return isinstance(n, View) and tap not in n.args[1:] and len(w.axes(n.out)) < len(w.axes(tap))
+
+
+def _is_handed_on(n: Node, maker: Nested, nested: Nested, row: str) -> bool:
+    """Whether it only is what a loop inside starts from that gives the state its new value, in its last row."""
+    if not isinstance(n, View) or n.at or n.axes != (None, *((i, WHOLE) for i in range(len(n.axes) - 1))):
+        return False
+    kept = {k.value for k in maker.loop.keeps if k.out == row and k.rows == 1}
+    starts = [s for s in maker.loop.states if s.init == n.out]
+    others = [m for m in nested.nodes if n.out in m.args and m is not maker]
+    inside = [*(r.source for r in maker.loop.reads), *(a for m in walk(maker.nodes) for a in m.args)]
+    wanted = [*(s.update for s in nested.loop.states), *(k.value for k in nested.loop.keeps)]
+    mine = len(starts) == 1 and starts[0].update in kept
+    return mine and not others and n.out not in (*inside, *wanted)
+
+
+def note_overwritten(s: CarriedState, pointer: str, nodes: Sequence[Node], w: Lowering) -> None:
+    """Note that a state is written over, and which parts of it are copied before, or handed on as they are.
+
+    pointer: of its memory.
+    """
+    tap = s.taps[0][1]
+    w.over[s.update] = tap
+    parts = [n.out for n in nodes if isinstance(n, View) and n.args[0] == tap and w.axes(n.out)]
+    w.apart.update(x for x in parts if len(w.axes(x)) < len(w.axes(tap)))
+    w.handed_on |= {x: pointer for x in parts if len(w.axes(x)) > len(w.axes(tap))}
+
+
+def idle_test(stage: Fused, w: Lowering) -> Expr | None:
+    """What holds where a stage changes a state that it writes over; None where it may always change it."""
+    made = {n.out: n for n in stage.nodes}
+    stored = [name for name in made if name in w.stored]
+    if len(stored) != 1 or stored[0] not in w.over or stage.filled or any(isinstance(n, Lookup) for n in stage.nodes):
+        return None
+    node, tap = made[stored[0]], w.over[stored[0]]
+    if node.op != "where" or tap not in node.args[1:]:
+        return None
+    test = next((x for x in _factors(node.args[0], made) if x not in made and not w.axes(x)), None)
+    if test is None or (node.args[2] != tap and test != node.args[0]):
+        return None
+    value = number_of(w.value(test))
+    return value if node.args[2] == tap else Do("logical_not", (value,), "bool", "bool")
+
+
+def _factors(name: str, made: Mapping[str, Map]) -> Iterator[str]:
+    """Tests that all hold where one does."""
+    n = made.get(name)
+    if n is not None and n.dtype == "bool" and n.op in ("bitwise_and", "logical_and") and {*n.takes} == {"bool"}:
+        yield from (x for a in n.args for x in _factors(a, made))
+    else:
+        yield name
 
 
 def _by_element(n: Node, tap: str, w: Lowering) -> bool:
@@ -55,3 +139,48 @@ def _needed(name: str, made: dict[str, Node]) -> set[str]:
         found |= new
         todo += new
     return found
+
+
+_STANDING = (Map, Call, View, Setting, Reduce, Extreme, Product)
+"""What reads its arguments where it stands."""
+
+
+def changed_in_place(nested: Nested, kept_all: Collection[str], w: Lowering) -> dict[int, tuple[str, ...]]:
+    """By number of a state of which each step sets parts its names meanwhile, the last one its update.
+
+    Nothing may read the state after it was updated.  kept_all: what is kept at all steps.
+    """
+    found = {i: _changes(s, nested, kept_all, w) for i, s in enumerate(nested.loop.states)}
+    return {i: names for i, names in found.items() if names}
+
+
+def _changes(s: CarriedState, nested: Nested, kept_all: Collection[str], w: Lowering) -> tuple[str, ...]:
+    if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in kept_all:
+        return ()
+    made = {n.out: n for n in nested.nodes if isinstance(n, Setting)}
+    names = [s.update]
+    while names[0] in made:
+        names.insert(0, made[names[0]].args[0])
+    loop, tap = nested.loop, s.taps[0][1]
+    others = [*(x.update for x in loop.states if x is not s), loop.until]
+    seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
+    fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
+    return tuple(names[1:]) if fits and all(_is_last(x, made[y], nested, w) for x, y in pairwise(names)) else ()
+
+
+def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
+    """Whether a node is the last one that reads a value or its views, and no view is needed after the step."""
+    at, names = nested.nodes.index(last), {name}
+    small = isinstance(last, Scatter) or bool(last.part.at)  # a larger part is computed in a place of its own
+    for i, n in enumerate(nested.nodes):
+        if i == at or names.isdisjoint(n.args):
+            continue
+        if i > at or not isinstance(n, _STANDING):
+            return False
+        if isinstance(n, View) and w.axes(n.out):
+            if not small:
+                return False
+            names.add(n.out)
+    views, loop = names - {name}, nested.loop
+    later = {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until}
+    return names.isdisjoint(last.args[1:]) and views.isdisjoint(later)

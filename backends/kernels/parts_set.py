@@ -8,7 +8,7 @@ from dataclasses import replace
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Point, Store, plus
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Point, Store, plus
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import (
     Fork,
@@ -28,8 +28,9 @@ from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest
+from scanopt.program.ir import CarriedState
 
-__all__ = ["part_to_set", "with_parts_noted", "with_parts_set"]
+__all__ = ["keeps_around", "part_to_set", "with_parts_noted", "with_parts_set"]
 
 AnyStage = Stage | Columns | Folded | ReducedRows
 
@@ -106,7 +107,8 @@ def _repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowerin
     copies = [n for n in nodes if not found.isdisjoint(n.outs)]
     for n in walk(nodes):
         if isinstance(n, Nested):
-            found -= {r.source for r in n.loop.reads if not _is_only_set(r.out, n, w)}
+            rows = [r for r in n.loop.reads if w.device or w.axes(r.out)]
+            found -= {r.source for r in rows if not _is_only_set(r.out, n, w)}
             found -= {n.loop.steps, *(s.init for s in n.loop.states if w.device)}
             found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
         elif isinstance(n, Fork):
@@ -168,10 +170,19 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
         if node.added or filled or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
             w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
         else:
-            _copied_around(node, x, whole, starts, w)
+            with w.into([]) as around:
+                _copied_around(node, x, whole, starts, w)
+            w.code += [If(w.around[node.out], tuple(around))] if node.out in w.around else around
     place = index(ZERO, starts, whole.strides)
     w.code.append(Point(pointer, whole.pointer, place, node.dtype))
     return Array(pointer, w.axes(node.part.out), strides, node.dtype), place
+
+
+def keeps_around(s: CarriedState, nodes: Sequence[Node]) -> bool:
+    """Whether each step sets the same part of a state: what lies around it in a row of memory stays as it is."""
+    n = next((n for n in nodes if isinstance(n, SetItem) and n.out == s.update), None)
+    fixed = n is not None and not n.part.ends and all(isinstance(at, int) for _, at in n.part.at)
+    return n is not None and fixed and (1, n.args[0]) in s.taps
 
 
 def _copied_around(node: SetItem, x: Array | Scalar, whole: Array, starts: Axes, w: Lowering) -> None:

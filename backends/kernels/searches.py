@@ -58,7 +58,9 @@ def _constant(node: Fixed, w: Lowering) -> None:
 @written.register(Evenly)
 def _evenly(node: Evenly, w: Lowering) -> None:
     first, _, apart = (number_of(w.value(x)) for x in node.args)
-    start, step = Cast(first, INDEX), Cast(apart, INDEX)
+    start, step = (x if isinstance(x, Lit) else Cast(x, INDEX) for x in (first, apart))
+    if node.dtype == INDEX and not w.device:
+        w.evenly[node.out] = start, step
     if [x.value for x in (first, apart) if isinstance(x, Lit)] == [0, 1]:
         w.counted.add(node.out)
     out, axes = w.place(node.out), w.axes(node.out)

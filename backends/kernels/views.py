@@ -49,9 +49,17 @@ def _view(node: View, w: Lowering) -> None:
     if not axes:
         w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
         return
+    if node.args[0] in w.evenly and not node.at and [x and x[1][2] for x in node.axes] in ([None], [1]):
+        (begin,), (first, apart) = starts, w.evenly[node.args[0]]
+        w.evenly[node.out] = plus(first, times(begin, apart)), apart
     pointer = w.pointer(node.dtype)
     w.code.append(Point(pointer, x.pointer, offset, node.dtype))
-    w.env[node.out] = Array(pointer, axes, strides, node.dtype)
+    part = Array(pointer, axes, strides, node.dtype)
+    if node.out in w.apart:
+        copy = w.scratch(node.dtype, axes)
+        w.code += w.copied(part, copy, ZERO, axes)
+        part = Array(copy, axes, packed(axes), node.dtype)
+    w.env[node.out] = part
 
 
 @written.register(SetItem)

@@ -1,0 +1,96 @@
+"""States that loops inside, conditions or parts set change where they lie, and numbers of steps that no array holds."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from exact_kernels import exact_kernel
+
+import scanopt
+import scanopt.tensor as T
+
+RNG = np.random.default_rng(7)
+ROW = 8 * 64
+
+
+def last_row(step: Any, sequences: Any, state: Any, inputs: list[Any], values: list[Any]) -> tuple[str, int]:
+    """The text of the kernel that gives the last row of a loop, and the bytes that it computes in."""
+    found, _ = scanopt.scan(step, sequences, state)
+    f = scanopt.function(inputs, [found[-1]], fp="exact", backend="c")
+    return exact_kernel(f, values), f.kernels[0].memory
+
+
+def test_a_loop_inside_changes_the_state_of_the_one_outside_where_it_lies() -> None:
+    c, x = T.dvector("c"), T.dvector("x")
+
+    def sweep(c: Any, x: Any) -> Any:
+        def one(i: Any, x: Any) -> Any:
+            return T.set_subtensor(x[i], 0.5 * (x[i - 1] + x[(i + 1) % x.shape[0]]) + c)
+
+        found, _ = scanopt.scan(one, T.arange(x.shape[0]), x)
+        return found[-1]
+
+    _, memory = last_row(sweep, c, x, [c, x], [RNG.normal(size=5), RNG.normal(size=64)])
+    assert memory <= 2 * ROW  # the places alone
+
+
+def test_a_sequence_of_the_loop_inside_reads_the_state_as_it_was() -> None:
+    c, x = T.dvector("c"), T.dvector("x")
+
+    def sweep(c: Any, x: Any) -> Any:
+        found, _ = scanopt.scan(
+            lambda i, old, y: T.set_subtensor(y[i], y[i - 1] + old), [T.arange(x.shape[0]), x[::-1] * c], x
+        )
+        return found[-1]
+
+    last_row(sweep, c, x, [c, x], [RNG.normal(size=5), RNG.normal(size=64)])
+
+
+@pytest.mark.parametrize("rule", ["outer", "where not"])
+def test_rows_and_columns_of_a_matrix_are_copied_before_it_is_written_over(rule: str) -> None:
+    c, a = T.lvector("c"), T.dmatrix("a")
+
+    def step(k: Any, a: Any) -> Any:
+        row, column = a[k], a[:, k]
+        if rule == "outer":
+            return a - T.outer(T.switch(T.arange(a.shape[0]) > k, column / a[k, k], 0.0), row)
+        return T.switch(a[k, k] > 0, a, a * 0.5 + row)
+
+    values = [np.array([0, 1, 3, -1]), RNG.normal(size=(8, 8))]
+    _, memory = last_row(step, c, a, [c, a], values)
+    assert memory < ROW + 4 * 8 * 8
+
+
+def test_a_state_is_gone_through_only_where_a_condition_holds() -> None:
+    c, x = T.lvector("c"), T.dvector("x")
+
+    def step(k: Any, x: Any) -> Any:
+        return T.switch((x[k] > 0) & (x < k), x * -0.5, x)
+
+    text, memory = last_row(step, c, x, [c, x], [np.arange(8) * 5, RNG.normal(size=64) * 30])
+    assert memory == 0
+    assert re.search(r"if \(v\d+\) {\s+ANY_ORDER", text), text
+
+
+def test_what_lies_around_a_part_is_copied_as_often_as_there_are_rows() -> None:
+    c, u = T.dvector("c"), T.dmatrix("u")
+
+    def step(c: Any, u: Any) -> Any:
+        return T.set_subtensor(u[1:-1, 1:-1], u[1:-1, 1:-1] + c * (u[2:, 1:-1] - u[1:-1, :-2]))
+
+    text, _ = last_row(step, c, u, [c, u], [RNG.normal(size=6), RNG.normal(size=(9, 10))])
+    assert text.count(" < 2) {") == 1, text
+
+
+def test_numbers_that_steps_read_one_by_one_lie_in_no_array() -> None:
+    x = T.lvector("x")
+    seconds = T.zeros_like(x) + 3
+
+    def step(x: Any, i: Any, two: Any, s: Any) -> Any:
+        return T.switch(T.eq(x, i), two, s + i)
+
+    found, _ = scanopt.scan(step, [x, T.arange(5, 5 + 2 * x.shape[0], 2), seconds], T.constant(0, dtype="int64"))
+    f = scanopt.function([x], [found], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(0, 30, 40)])
+    assert "= 5 + (" in text, text
