@@ -75,6 +75,22 @@ def test_products_of_vectors_have_the_bits_of_numpy(dtype, fp, forced):
     assert "1 of 1" in str(f.kernels[0]), f.kernels
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_products_of_a_vector_at_several_places(dtype):
+    """Each has the bits of a product alone."""
+    assert tiles.library().poll(120)
+    many, one = (tiles.address(name, dtype) for name in ("dots", "dot"))
+    rng = np.random.default_rng(3)
+    for n in (*range(1, 40), 64, 71, 200):
+        for count in (1, 7, 13, 64):
+            x, y = rng.normal(size=n + count - 1).astype(dtype), rng.normal(size=n).astype(dtype)
+            found, expected = np.empty((2, count), dtype)
+            trials.call_of(many, (x, y, found), (n, count), ())()
+            for i in range(count):
+                trials.call_of(one, (x[i:], y, expected[i:]), (n,), ())()
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_another_order_does_not_agree(monkeypatch):
     assert tiles.library().poll(120)
     case = packed("float64", 6, 40, 7)

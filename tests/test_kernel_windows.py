@@ -19,6 +19,7 @@ REDUCED = {
     "std": lambda x, w: x.std(),
     "var of few": lambda x, w: x.var(ddof=1),
     "weighted": lambda x, w: (x * w).sum(),
+    "product": lambda x, w: w @ x - x.max(),
     "range": lambda x, w: (x - x.mean()).max() - x.min() * 2,
     "two windows": lambda x, w: (abs(x) + 1).max() + (x[1:] if x.ndim > 1 else x).sum(),
 }

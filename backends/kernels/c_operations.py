@@ -67,11 +67,12 @@ _FLOATS = {
     "sign": "a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a",
     "isinf": "__builtin_fabs(a) == __builtin_inf()",
     "isfinite": "__builtin_fabs(a) < __builtin_inf()",
-    "signbit": "__builtin_signbit(a) != 0",
+    "signbit": "__builtin_copysign(1.0, a) < 0",
 }
 """An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
 all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong.  Of
-rows, in loops that may run in any order, it makes good vectors of choices between two values alone."""
+rows, in loops that may run in any order, it makes good vectors of choices between two values alone, and none of
+`__builtin_signbit`."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {

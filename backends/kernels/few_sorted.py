@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scanopt.backends.kernels.ir import Do, Expr, For, Let, Lit, Set, Stmt, Store, Var
+from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, For, Let, Lit, Set, Stmt, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.values import Array, Axes, Value, element_of, index
 
@@ -44,10 +44,10 @@ def rows_sorted(x: Value, out: Array, axis: int, w: Lowering) -> tuple[list[Stmt
     body += [Store(out.pointer, index(Lit(0), place, out.strides), e) for place, e in zip(here, elements, strict=True)]
     if np.dtype(out.dtype).kind != "f":
         return _nested(rest, names, body), None
-    odd = Var(w.variable("bool"), "bool")
-    tests = [odd, *unordered, *(_signs_differ(a, b) for a, b in pairwise(elements))]
-    body.append(Set(odd.name, reduce(_either, tests)))
-    return [Set(odd.name, Lit(False, "bool")), *_nested(rest, names, body)], odd
+    odd = Var(w.variable(INDEX))  # compilers make vectors of integers that are put together, not of tests
+    tests = [*unordered, *(_signs_differ(a, b) for a, b in pairwise(elements))]
+    body.append(Set(odd.name, Do("bitwise_or", (odd, Cast(reduce(_either, tests), INDEX)), INDEX, INDEX)))
+    return [Set(odd.name, ZERO), *_nested(rest, names, body)], Do("not_equal", (odd, ZERO), "bool", INDEX)
 
 
 def _exchanges(n: int) -> Iterator[tuple[int, int]]:

@@ -36,8 +36,10 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 from scanopt.backends.kernels.lapack import lapack_text
+from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.values import item_size
+from scanopt.backends.kernels.walks import expressions, inside
 
 __all__ = ["NAME", "Printer", "bare", "c_text", "is_short", "literal"]
 
@@ -97,7 +99,7 @@ class Printer:
     """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
 
     in_step: whether what is being printed stands in a step, not in a loop over elements.  chosen: integers of the step
-    that something else may be chosen for, which it waits for anyway.
+    that something else may be chosen for, which it waits for anyway.  late: what a step would wait long for.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -107,6 +109,7 @@ class Printer:
         self.loops = loops
         self.in_step = False
         self.chosen: set[str] = set()
+        self.late: set[str] = set()
 
     def expression(self, x: Expr) -> str:
         """The text of a value."""
@@ -152,6 +155,10 @@ class Printer:
             case Declare(name=name, dtype=dtype, elements=elements, pointer=pointer):
                 start = f"[{elements}]" if elements else " = 0"
                 yield f"{space}{TYPES[dtype]} {'*' if pointer else ''}{name}{start};"
+            case Let(name=name, value=Do(op="where", args=sides), dtype=dtype) if name in self.late:
+                test, a, b = (bare(self.expression(y)) for y in sides)
+                text = f"({{ {TYPES[dtype]} r = {b}; if ({test}) {{ {self.one_by_one} r = {a}; }} r; }})"
+                yield f"{space}const {TYPES[dtype]} {name} = {text};"
             case Let(name=name, value=value, dtype=dtype):
                 before, self.in_step = self.in_step, self.in_step and name not in self.chosen
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
@@ -188,6 +195,8 @@ class Printer:
             case Steps(var=var, count=count, body=body, until=until):
                 yield f"{space}int64 {var} = 0;"
                 self.chosen |= _chosen(body)
+                if self.one_by_one:
+                    self.late |= late_choices(body)
                 if self.unrolls(x):
                     yield f"{space}UNROLLED"
                 yield f"{space}while ({var} < {self.expression(count)}) {{"
@@ -209,7 +218,8 @@ class Printer:
         return is_short(x.body) and _hands_on(x.body)
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
-        if self.one_by_one and sum(isinstance(x, Store) and _apart(x.index) for x in body) > 1:
+        apart = [x for x in body if isinstance(x, Store) and _apart(x.index)]
+        if self.one_by_one and len(apart) > 1 and any(_multiplies(v) for x in inside(body) for v in expressions(x)):
             yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
         for stmt in body:
             yield from self.statement(stmt, depth + 1)
@@ -287,6 +297,16 @@ def _apart(index: Expr) -> bool:
             return True
         case Do(op="add", args=args):
             return any(map(_apart, args)) and not any(isinstance(a, Var) for a in args)
+    return False
+
+
+def _multiplies(x: Expr) -> bool:
+    """Whether it is made of a product of floats."""
+    match x:
+        case Do(op=op, args=args, of=of):
+            return (op in ("multiply", "square") and np.dtype(of).kind == "f") or any(map(_multiplies, args))
+        case Cast(arg=arg):
+            return _multiplies(arg)
     return False
 
 

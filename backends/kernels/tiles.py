@@ -36,7 +36,7 @@ __all__ = [
     "library",
 ]
 
-FUNCTIONS = ("product", "panels", "dot", "across")
+FUNCTIONS = ("product", "panels", "dot", "across", "dots")
 """What the functions are called among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -75,6 +75,11 @@ typedef long long int64; typedef float float32; typedef double float64;
 #else
 #define FUSED __attribute__((optimize("fp-contract=fast")))
 #define FUSING
+#endif
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#define FUSES 1
+#else
+#define FUSES 0
 #endif
 #define INLINE static inline __attribute__((always_inline))
 _Static_assert(VECTOR <= {SPACE}, "");
@@ -234,6 +239,43 @@ FUSED static void dot_TYPE(char **G, const int64 *dims, const int64 *strides, vo
     for (; i < n; i++) dot = added_TYPE(x[i], y[i], dot); /* of products side by side gcc would round each */
     *(TYPE *)G[2] = 0 + (TYPE)dot;
 }
+
+/* The same of a vector and what begins at each of some places, which follow each other: in vectors of places. */
+#define MORE_TYPE(i, sum) (*(const vector_TYPE *)(x + (i)) * y[i] + (sum))
+FUSED static void dots_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    FUSING
+    const TYPE *x = (const TYPE *)G[0], *y = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    const int64 n = dims[0], count = dims[1], wide = VECTOR > HALF ? n - n % (4 * LANES_TYPE) : 0;
+    const int64 whole = n - (n - wide) % (4 * HALF_TYPE), vectors = sizeof(TYPE) == 8 ? count / LANES_TYPE : 0;
+    for (int64 v = 0; v < vectors; v++, x += LANES_TYPE, out += LANES_TYPE) {
+        vector_TYPE sums[4][HALF_TYPE] = {{{0}}}, all[HALF_TYPE];
+        for (int h = 0; wide && h < LANES_TYPE; h += HALF_TYPE) {
+            vector_TYPE some[4][HALF_TYPE] = {{{0}}};
+            for (int64 i = h; i < wide; i += 4 * LANES_TYPE)
+                for (int k = 0; k < 4; k++)
+                    for (int l = 0; l < HALF_TYPE; l++) some[k][l] = MORE_TYPE(i + k * LANES_TYPE + l, some[k][l]);
+            for (int k = 0; k < 4; k++)
+                for (int l = 0; l < HALF_TYPE; l++)
+                    if (h) sums[k][l] = sums[k][l] + some[k][l];
+                    else sums[k][l] = some[k][l];
+        }
+        for (int64 i = wide; i < whole; i += 4 * HALF_TYPE)
+            for (int k = 0; k < 4; k++)
+                for (int l = 0; l < HALF_TYPE; l++) sums[k][l] = MORE_TYPE(i + k * HALF_TYPE + l, sums[k][l]);
+        for (int l = 0; l < HALF_TYPE; l++) all[l] = ((sums[0][l] + sums[1][l]) + sums[2][l]) + sums[3][l];
+        for (int k = 0; k < HALF_TYPE / 2; k++) all[k] = all[k] + all[k + HALF_TYPE / 2];
+        for (int left = HALF_TYPE / 2; left > 1; left /= 2)
+            for (int k = 0; k < left / 2; k++) all[k] = all[2 * k] + all[2 * k + 1];
+        for (int64 i = whole; i < n; i++)
+            if (FUSES) all[0] = MORE_TYPE(i, all[0]);
+            else for (int l = 0; l < LANES_TYPE; l++) all[0][l] = added_TYPE(x[i + l], y[i], all[0][l]);
+        *(vector_TYPE *)out = 0 + all[0];
+    }
+    for (int64 i = vectors * LANES_TYPE; i < count; i++, x++, out++)
+        dot_TYPE((char *[]){(char *)x, (char *)y, (char *)out}, dims, strides, data);
+}
 """
 _DTYPES = ("float32", "float64")
 _TEXT = f"""\
@@ -241,8 +283,10 @@ _TEXT = f"""\
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
     F[0] = product_float32; F[1] = panels_float32; F[2] = dot_float32; F[3] = across_float32;
-    F[4] = product_float64; F[5] = panels_float64; F[6] = dot_float64; F[7] = across_float64;
-    return 8;
+    F[4] = dots_float32;
+    F[5] = product_float64; F[6] = panels_float64; F[7] = dot_float64; F[8] = across_float64;
+    F[9] = dots_float64;
+    return 10;
 }}
 """
 
@@ -272,7 +316,7 @@ def library() -> Build:
 @cache
 def _functions() -> dict[tuple[str, str], int]:
     """By what they do and dtype the addresses of the functions of a library that is there."""
-    found = (ctypes.c_void_p * 8)()
+    found = (ctypes.c_void_p * 10)()
     library().function(None, None, found)
     names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
     return dict(zip(names, (p or 0 for p in found), strict=True))

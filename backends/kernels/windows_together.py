@@ -1,7 +1,7 @@
-"""Loops that reduce windows of arrays, as x[i:i+k] at step i: several steps at once, whose elements lie side by side.
+"""Loops that reduce windows of arrays, as x[i:i+k] at step i, or multiply them by a vector: several steps at once.
 
-Each window is reduced in the order in which NumPy does it.  Where windows do not lie one after the other, or bits may
-differ, the steps run one by one.
+Their elements lie side by side.  Each window is reduced in the order in which NumPy does it.  Where windows do not lie
+one after the other, or bits may differ, the steps run one by one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
+    Point,
     Set,
     Steps,
     Stmt,
@@ -36,8 +37,9 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import IDENTITY, Map, Node, Reduce, View
+from scanopt.backends.kernels.nodes import IDENTITY, Map, Node, Product, Reduce, View
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
+from scanopt.backends.kernels.window_products import is_window_product, may_be_made, product_of_windows
 from scanopt.program.ir import Loop
 
 __all__ = ["with_windows_together"]
@@ -87,6 +89,8 @@ def with_windows_together(frame: WrittenLoop, step: Sequence[Stmt]) -> tuple[Stm
     for n in nodes:
         if isinstance(n, Reduce) and n.op == "add" and np.dtype(n.dtype).kind == "f":
             enough = _both(enough, _do("less_equal", w.axes(n.args[0])[0], Lit(LONGEST)))
+        elif isinstance(n, Product):
+            enough = _both(enough, may_be_made(n, block.windows, w))
     together = If(enough, (Set(block.start.name, first), *code))
     last = Set(frame.t.name, plus(block.start, Lit(WIDTH - 1)))
     return Set(block.done.name, Lit(False, "bool")), together, If(block.done, (last,), tuple(step))
@@ -97,9 +101,17 @@ def _fits(loop: Loop, nodes: Sequence[Node], w: Lowering) -> bool:
     alone = not loop.states and loop.until is None and all(k.rows is None and not w.axes(k.value) for k in loop.keeps)
     made = {name for n in nodes for name in n.outs} | {r.out for r in loop.reads}
     reads = all(not w.axes(r.out) and r.source not in w.ahead for r in loop.reads)
-    if w.device or not alone or not reads or not any(isinstance(n, Reduce) for n in nodes):
+    if w.device or not alone or not reads or not any(isinstance(n, Reduce | Product) for n in nodes):
         return False
-    return all(_is_of_windows(n, made, w) for n in nodes)
+    return all(_is_of_windows(n, made, w) for n in nodes) and all(_is_multiplied(n, nodes, w) for n in nodes)
+
+
+def _is_multiplied(node: Node, nodes: Sequence[Node], w: Lowering) -> bool:
+    """Whether it is no product, or one of a window of an array whose elements lie side by side."""
+    if not isinstance(node, Product):
+        return True
+    found = [w.value(n.args[0]) for n in nodes if isinstance(n, View) and n.out in node.args]
+    return len(found) == 1 and all(isinstance(x, Array) and x.strides == (ONE,) for x in found)
 
 
 def _is_of_windows(node: Node, made: set[str], w: Lowering) -> bool:
@@ -108,6 +120,8 @@ def _is_of_windows(node: Node, made: set[str], w: Lowering) -> bool:
         return not any(map(w.grows, axes)) and all(len(w.axes(a)) <= 1 for a in (node.out, *node.args))
     if isinstance(node, View):
         return _is_window(node, made, w) or (node.axes == (None,) and not node.at and not w.axes(node.args[0]))
+    if isinstance(node, Product):
+        return is_window_product(node, made, w)
     return isinstance(node, Reduce) and node.args[0] in made and _order_is_known(node, w)
 
 
@@ -180,9 +194,18 @@ class _Block:
         elif isinstance(node, Map):
             dtypes = [self.w.dtype(a) for a in node.args]
             self._each(node.out, lambda k: operation(node, [self._lane(a, k) for a in node.args], dtypes))
+        elif isinstance(node, Product):
+            self._multiply(node)
         else:
             assert isinstance(node, Reduce)
             self._reduce(node)
+
+    def _multiply(self, node: Product) -> None:
+        w, pointer, out = self.w, self.w.pointer(node.dtype), self._cells(node.dtype)
+        x, first = next(self.windows[a] for a in node.args if a in self.windows)
+        w.code.append(Point(pointer, x.pointer, first, node.dtype))
+        w.code.append(product_of_windows(node, pointer, self.windows, out, WIDTH, w))
+        self.lanes[node.out] = out
 
     # Numbers
 
