@@ -94,3 +94,18 @@ def test_numbers_that_steps_read_one_by_one_lie_in_no_array() -> None:
     f = scanopt.function([x], [found], fp="exact", backend="c")
     text = exact_kernel(f, [RNG.integers(0, 30, 40)])
     assert "= 5 + (" in text, text
+
+
+def test_of_a_number_many_steps_ago_the_last_ones_are_variables() -> None:
+    x, start = T.dvector("x"), T.dvector("start")
+    found, _ = scanopt.scan(
+        lambda x, a, b, c: 0.5 * a - 0.3 * b + 0.1 * c + x, x, {"initial": start, "taps": [-1, -8, -12]}
+    )
+    for results in ([found], [found[-1]], [found[-3:]]):
+        f = scanopt.function([x, start], results, fp="exact", backend="c")
+        for n in (1, 5, 12, 13, 40):
+            values = [RNG.normal(size=n + 2), RNG.normal(size=12)]
+            for y, z in zip(f(*values), f.unoptimized(*values), strict=True):
+                np.testing.assert_array_equal(y, z)
+        text = exact_kernel(f, [RNG.normal(size=40), RNG.normal(size=12)])
+        assert re.search(r"s\d+ = u\d+;", text), text

@@ -73,7 +73,7 @@ from scanopt.program.ir import CarriedState, Keep
 __all__ = ["REGISTERS", "LoopFrame"]
 
 REGISTERS = 8
-"""A scalar state that looks back no further is kept in variables."""
+"""What a scalar state was no more steps ago is kept in variables."""
 COMPUTED = (
     Map,
     Call,
@@ -146,9 +146,11 @@ class LoopFrame:
         for r in loop.reads:
             self._read(r.out, r.source, step)
         for i, s in enumerate(loop.states):
+            if near := [k for k, _ in s.taps if not s.type.ndim and k <= REGISTERS]:
+                self._in_registers(i, s, max(near))
             if s.taps and not s.type.ndim and s.depth <= REGISTERS:
-                self._in_registers(i, s)
-            elif i in self.onto:
+                continue
+            if i in self.onto:
                 self._changed(s, self.onto[i])
             elif moving := None if s.update in self.trace or i in self.places.states else sliding(s, self.nodes, w):
                 slide(s, moving, w, step)
@@ -221,12 +223,12 @@ class LoopFrame:
         """A pointer to the initial rows, packed."""
         return self.w.whole(self.w.value(s.init), self.w.axes(s.init), s.type.dtype)
 
-    def _in_registers(self, i: int, s: CarriedState) -> None:
+    def _in_registers(self, i: int, s: CarriedState, depth: int) -> None:
+        """A state of the last steps, so many."""
         w, dtype, init = self.w, s.type.dtype, self._init(s)
-        names = [w.variable(dtype) for _ in range(s.depth)]
+        names = [w.variable(dtype) for _ in range(depth)]
         w.code += [Set(name, Load(init, Lit(s.depth - k), dtype)) for k, name in enumerate(names, 1)]
-        for k, tap in s.taps:
-            w.env[tap] = Scalar(Var(names[k - 1], dtype), dtype)
+        w.env |= {tap: Scalar(Var(names[k - 1], dtype), dtype) for k, tap in s.taps if k <= depth}
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
@@ -263,6 +265,8 @@ class LoopFrame:
             w.homes[s.update] = self._written(i, self.t)
         init = "" if rows else self._init(s)
         for k, tap in s.taps:
+            if not axes and k <= REGISTERS:
+                continue
             pointer = w.pointer(dtype)
             late = Point(pointer, *self._written(i, plus(self.t, Lit(-k))), dtype)
             if rows:
