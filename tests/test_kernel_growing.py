@@ -61,3 +61,20 @@ def test_where_an_element_is_needed_array_steps_run_without_one() -> None:
     with pytest.raises(ValueError, match="broadcast"):
         g(values)
     np.testing.assert_array_equal(g(values[:2]), g.unoptimized(values[:2]))  # one of two lengths is 1
+
+
+def test_parts_joined_to_an_array_as_long_as_others() -> None:
+    """Moved by another number at each step, around, or with others in front; parts that do not fill it are an error."""
+    x, y = RNG.normal(size=12), RNG.normal(size=12)
+    many(lambda i, x, y: T.maximum(x, T.concatenate([y[:i] * 2, x[: 12 - i] - 1])), x, y, carried=True)
+    many(lambda i, x, y: T.concatenate([x[i:], x[:i]]) * 0.5 + y, x, y, carried=True)
+    many(lambda i, x, y: T.concatenate([T.zeros_like(x[: i + 1]) - 1, x[: 11 - i]]), x, y, carried=True)
+    many(lambda i, s, x: s + T.max(T.concatenate([x[i:], x[:i] * s]) - x), x)
+    a = RNG.normal(size=(6, 12))
+    many(lambda i, a: T.concatenate([a[:, 2 * i :], a[:, : 2 * i]], axis=1) - 0.1 * a, a, carried=True)
+    args = T.dvector("x"), T.lvector("i")
+    found, _ = scanopt.scan(lambda i, x: x + T.concatenate([x[:i], x[2:]]), args[1], args[0])
+    f = scanopt.function(args, found[-1], fp="exact", backend="c")
+    np.testing.assert_array_equal(f(x, np.array([2, 2])), f.unoptimized(x, np.array([2, 2])))
+    with pytest.raises(ValueError, match="12"):
+        f(x, np.array([2, 3]))

@@ -1,7 +1,8 @@
 """Axes whose lengths steps decide: of x[:k], and of what is computed of it, where k is another number at each step.
 
 A kernel has a variable for each such length, which is set where the part is taken.  Memory is for the longest there may
-be.  What is carried from step to step, or kept, has no such axis, and nothing else is as long as one.
+be.  What is carried from step to step, or kept, has no such axis, and nothing else is as long as one.  Such parts may
+be joined to an array that is as long as others: kernels look whether they are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scanopt.backends.kernels.nodes import (
     Call,
     Extreme,
     Fork,
+    Join,
     Length,
     Map,
     Nested,
@@ -31,8 +33,9 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.ties import Axis
 from scanopt.backends.kernels.windows import parts_by_computed_ends
+from scanopt.program.memory import Joined
 
-__all__ = ["all_growing", "grown", "never_empty"]
+__all__ = ["all_growing", "grown", "joined_shapes", "never_empty"]
 
 Shape = tuple[int | None, ...]
 Reader = Call | Extreme | Length | Map | Product | Reduce | Running | SetItem | Sort | View
@@ -53,6 +56,30 @@ def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
         name: tuple(most if (name, i) in lengths else None for i in range(len(known[name].shape)))
         for name in {name for name, _ in lengths}
     }
+
+
+def joined_shapes(body: Body, known: Mapping[str, Operand]) -> dict[str, Joined]:
+    """Arrays joined of such parts, as long as what they are computed with or the state that they become."""
+    nodes = [*walk(body.root.nodes)]
+    starts = {s.update: s.init for n in nodes if isinstance(n, Nested) for s in n.loop.states}
+    starts |= {s.update: s.init for s in body.loop.states}
+    found: dict[str, Joined] = {}
+    for n in nodes:
+        if not isinstance(n, Join) or n.new or not all(a in known for a in (*n.args, n.out)):
+            continue
+        shape = known[n.out].shape
+        if all(known[a].shape[n.axis] is not None for a in n.args):
+            continue
+        behind, alike, others = len(shape) - n.axis, {n.out}, list[Shape]()
+        for m in nodes:
+            if isinstance(m, Map | Call) and not alike.isdisjoint(m.args):
+                alike.update(m.outs)
+                others += [known[a].shape for a in m.args if a in known]
+        others += [known[x].shape[1:] for name, x in starts.items() if name in alike and x in known]
+        lengths = {size for x in others if len(x) >= behind if (size := x[-behind]) not in (None, 1)}
+        if len(lengths) == 1:
+            found[n.out] = Joined(next(iter(lengths)) if i == n.axis else size for i, size in enumerate(shape))
+    return found
 
 
 def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence[Axis]]) -> frozenset[Axis] | None:
@@ -114,6 +141,9 @@ def _fits(node: Node, growing: Collection[Axis]) -> bool:
         return not node.whole
     if isinstance(node, Product):
         return not node.as_they_lie
+    if isinstance(node, Join):
+        axes = {i for name, i in growing if name in node.args}
+        return not node.new and axes == {node.axis} and node.out not in {name for name, _ in growing}
     return _is_cut_well(node, growing) if isinstance(node, View) else isinstance(node, Reader)
 
 

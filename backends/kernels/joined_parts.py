@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product as pairs
 
-from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, For, Let, Stmt, Var, plus
+from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, Fail, For, If, Let, Stmt, Var, plus
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Join
 from scanopt.backends.kernels.stages import Fused
 from scanopt.backends.kernels.values import Scalar, element_of
 
-__all__ = ["write_parts"]
+__all__ = ["look_at_lengths", "write_parts"]
 
 _Stretch = tuple[Expr, Expr, dict[str, str]]
 """Where parts begin and end; by name of a joined array its part."""
@@ -25,11 +25,23 @@ _Operations = Callable[[Expr, dict[str, Scalar]], tuple[Stmt, ...]]
 
 def write_parts(stage: Fused, w: Lowering, body: _Operations) -> None:
     """Write the loops of a stage that reads joined arrays."""
+    for join in stage.joins:
+        look_at_lengths(join, w)
     groups: dict[tuple[Expr, ...], list[Join]] = {}
     for join in stage.joins:
         groups.setdefault(tuple(w.axes(a)[0] for a in join.args), []).append(join)
     for parts in pairs(*(_parts(joins, lengths) for lengths, joins in groups.items())):
         _write(parts, stage, w, body)
+
+
+def look_at_lengths(join: Join, w: Lowering) -> None:
+    """See that parts whose lengths steps decide are together as long as the array that they are joined to."""
+    lengths = [w.axes(a)[join.axis] for a in join.args if not join.new]
+    if any(map(w.grows, lengths)):
+        total: Expr = ZERO
+        for length in lengths:
+            total = plus(total, length)
+        w.code.append(If(Do("not_equal", (total, w.axes(join.out)[join.axis]), "bool", INDEX), (Fail(),)))
 
 
 def _parts(joins: list[Join], lengths: tuple[Expr, ...]) -> list[_Stretch]:

@@ -84,4 +84,5 @@ def _fits(name: str, join: Join, w: Lowering) -> bool:
     axes, own = w.axes(join.out), w.axes(name)
     if join.axis or join.new or is_few(axes) or is_few(own) or len(own) != len(axes):
         return False
-    return own[1:] == axes[1:] and w.dtype(name) == join.dtype and not any(map(w.grows, axes))
+    known = not any(w.grows(n) for a in (join.out, *join.args) for n in w.axes(a))
+    return own[1:] == axes[1:] and w.dtype(name) == join.dtype and known

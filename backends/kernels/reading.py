@@ -176,7 +176,7 @@ def _same(step: Compute, types: Types) -> Iterator[Single]:
 def _full_like(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
     if cast_is_known(types[step.args[1]].dtype, dtype) and not types[step.args[1]].ndim:
-        yield Map(step.out, step.args[1:], "copy", (dtype,), dtype, step.out)
+        yield Map(step.out, step.args[1:], "copy", (dtype,), dtype, step.args[0])
 
 
 def _repeated(step: Compute, types: Types) -> Iterator[Single]:

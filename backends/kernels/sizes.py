@@ -16,7 +16,7 @@ import numpy as np
 from scanopt.array.op import Operand
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
-from scanopt.backends.kernels.growing import all_growing, grown
+from scanopt.backends.kernels.growing import all_growing, grown, joined_shapes
 from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
 from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
@@ -160,14 +160,17 @@ def _known(
     while more := grown(body, found):
         starts.update((name, i) for name, shape in more.items() for i, n in enumerate(shape) if n is not None)
         told |= {name: _either(told.get(name, shape), shape) for name, shape in more.items()}
+        told |= joined_shapes(body, found)
         found = _told(body, outer, counts, told)
     return found, told, frozenset(starts)
 
 
 def _one_less(told: Told, axes: Collection[Axis]) -> Told:
     """The same shapes, some axes of which are one shorter."""
-    shapes = ((name, enumerate(shape)) for name, shape in told.items())
-    return {name: tuple(n - 1 if n and (name, i) in axes else n for i, n in shape) for name, shape in shapes}
+    return {
+        name: type(shape)(n - 1 if n and (name, i) in axes else n for i, n in enumerate(shape))
+        for name, shape in told.items()
+    }
 
 
 def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:

@@ -45,7 +45,8 @@ def sliding(s: CarriedState, nodes: Sequence[Node], w: Lowering) -> Sliding | No
     for at, backwards in ((-1, True), (0, False)):
         name, new = join.args[at], join.args[:-1] if backwards else join.args[1:]
         part = made.get(name)
-        if isinstance(part, View) and part.args[0] == tap and name not in new and _is_end(part, backwards, w):
+        known = not any(w.grows(n) for a in new for n in w.axes(a))
+        if known and isinstance(part, View) and part.args[0] == tap and name not in new and _is_end(part, backwards, w):
             return Sliding(name, backwards, new)
     return None
 

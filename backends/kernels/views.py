@@ -19,6 +19,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )
+from scanopt.backends.kernels.joined_parts import look_at_lengths
 from scanopt.backends.kernels.last_set import at_hand, noted
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import HasRow, Join, Length, Reshape, RowAt, SetItem, View
@@ -105,6 +106,7 @@ def _join(node: Join, w: Lowering) -> None:
         cast = [x if w.dtype(a) == node.dtype else Cast(x, node.dtype) for a, x in zip(node.args, values, strict=True)]
         w.keep_few(node.out, [Scalar(x, node.dtype) for x in cast])
         return
+    look_at_lengths(node, w)
     pointer, there = w.joined.get(node.out) or (w.place(node.out), frozenset())
     axes = w.axes(node.out)
     strides = packed(axes)

@@ -8,7 +8,7 @@ kept whole holds one row per step.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -23,7 +23,8 @@ from scanopt.program.storage.placement import FRESH, StateOf, fresh_storage, sto
 from scanopt.program.text import names_made, names_read
 
 __all__ = [
-    "Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "running", "shapes",
+    "Held", "Joined", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "running",
+    "shapes",
 ]  # fmt: skip
 
 Known = dict[str, Operand]
@@ -96,10 +97,16 @@ def peak_rows(program: Program) -> dict[str, int | None]:
 # Shapes, step counts and small values without running anything
 
 
+class Joined(tuple[int | None, ...]):
+    """The lengths of an array that parts are joined to of which only the greatest lengths are known."""
+
+    __slots__ = ()
+
+
 def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | None = None) -> None:
     """Add to `known` what can be said of every name that the steps make, where they would run.
 
-    states: names that must have some shape: their lengths are those where nothing else tells.
+    states: names that must have some shape: their lengths are those where nothing else tells, of `Joined` in any case.
     """
     told = states or {}
     for step in steps:
@@ -110,7 +117,10 @@ def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | No
         else:
             value = known[step.steps].value
             loop_shapes(step, known, None if value is None else int(value), told)
-        known.update((name, known[name].within(told[name])) for name in names_made(step) if name in told)
+        for name in names_made(step):
+            if isinstance(found := told.get(name), Joined):
+                known[name] = replace(known[name], shape=(None,) * len(found))
+            known.update([] if found is None else [(name, known[name].within(found))])
 
 
 def _branch(step: Branch, known: Known, told: Mapping[str, Shape]) -> None:
@@ -176,7 +186,9 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
         known.update((name, _row(known[s.init])) for _, name in s.taps)
         if (1, s.update) in s.taps:  # it never changes
             known[s.update] = last_row(known[s.init])
-    shapes(loop.body, known, {**(told or {}), **{s.update: known[s.init].shape[1:] for s in loop.states}})
+    starts = {s.update: known[s.init].shape[1:] for s in loop.states}
+    joined = {name: shape for name, shape in (told or {}).items() if isinstance(shape, Joined)}
+    shapes(loop.body, known, {**(told or {}), **starts, **joined})
     for s in loop.states:
         found, expected = known[s.update].shape, known[s.init].shape[1:]
         if not TensorType("bool", expected).compatible(TensorType("bool", found)):
