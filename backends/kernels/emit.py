@@ -219,7 +219,7 @@ def _elements(
     """
     body: list[Stmt] = []
     stores: list[Stmt] = []
-    for node in stage.nodes:
+    for node in (n for n in stage.nodes if n.out not in mine):
         args = node.args[1:] if isinstance(node, Lookup) else node.args
         values = [mine[a] if a in mine else w.value(a) for a in args]
         found = [] if isinstance(node, PartSet) else w.elements(args, values, places, lengths)

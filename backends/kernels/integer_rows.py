@@ -50,14 +50,16 @@ def put_together(
         Set(total.name, _least(e) if fresh else Load(targets[e].pointer, at[e], e.dtype)) for e, total in totals.items()
     ]
 
+    known: dict[str, Scalar] = {}
+
     def each(place: Sequence[Expr], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
-        made: dict[str, Scalar] = {}
+        made = {**known}
         return _put(elements(place, outs, made), made, totals)
 
     if len(axes) - inner > 1:
         code += nest(axes[inner:], names[inner:], each(places, totals))
     else:
-        count, rest = (None, None) if outs or not fresh else _limit(stage, targets, code, w)
+        count, rest = (None, None) if outs or not fresh else _limit(stage, targets, code, known, w)
         code += _halves(count or axes[-1], names[-1], lambda place, t: each([*places[:-1], place], t), totals, w)
         if rest is not None:
             (total,) = totals.values()
@@ -102,9 +104,12 @@ def _least(e: Reduce) -> Expr:
 
 
 def _limit(
-    stage: Fused, targets: Mapping[Reduce, Array], code: list[Stmt], w: Lowering
+    stage: Fused, targets: Mapping[Reduce, Array], code: list[Stmt], known: dict[str, Scalar], w: Lowering
 ) -> tuple[Expr, Expr | None] | tuple[None, None]:
-    """How many places count, and what one of the others is, if that matters; None where all places do."""
+    """How many places count, and what one of the others is, if that matters; None where all places do.
+
+    known: gets the test that holds for those that count.
+    """
     made = {n.out: n for n in stage.nodes}
     (e, *others), node = targets, None
     node = made.get(e.args[0])
@@ -126,14 +131,15 @@ def _limit(
     if bound is None or (e.op not in ("maximum", "minimum") and rest not in (None, Lit(0, e.dtype))):
         return None, None
     count = Var(w.fresh("h"))
-    end, more = bound
+    end, more, known_test = bound
+    known[known_test] = Scalar(Lit(True, "bool"), "bool")
     near = Do("clip", (end, Lit(-more), plus(stage.axes[-1], Lit(-more))), INDEX, INDEX)
     code.append(Let(count.name, plus(near, Lit(more)), INDEX))
     return count, rest if e.op in ("maximum", "minimum") else None
 
 
-def _bound(test: str, made: Mapping[str, Map], w: Lowering) -> tuple[Expr, int] | None:
-    """Before which place a test may hold at all, if it says so, or 1 if also there."""
+def _bound(test: str, made: Mapping[str, Map], w: Lowering) -> tuple[Expr, int, str] | None:
+    """Before which place a test may hold at all, if it says so, and 1 if also there; and which test says that."""
     node = made.get(test)
     if node is None:
         return None
@@ -146,4 +152,4 @@ def _bound(test: str, made: Mapping[str, Map], w: Lowering) -> tuple[Expr, int] 
     counts = name in w.counted and w.dtype(name) == INDEX and w.axes(name) not in ((), (ONE,))
     if not counts or end in made or w.dtype(end) != INDEX or w.axes(end):
         return None
-    return number_of(w.value(end)), more
+    return number_of(w.value(end)), more, test
