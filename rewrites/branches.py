@@ -45,6 +45,21 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
+    enabling=True,
+    example=lambda x, a: scanopt.ifelse(a > 0, T.exp(x), T.exp(x)),
+    never=(
+        lambda x, a: scanopt.ifelse(a > 0, T.exp(x), x),
+        lambda x, a: scanopt.ifelse(scanopt.check(a, "not so", a > 0) > 0, x, x),
+    ),
+)
+def choice_of_equals(c: Value, a: Value) -> Equation:
+    """ifelse(c, a, a) = a, unless c checks something: whichever side is computed, it is the same."""
+    return Equation(ops.ifelse(c, a, a), a, when=[silent(c)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
     example=lambda x: scanopt.map(lambda v: scanopt.ifelse(v > 0, T.exp(v), v), x)[0],
     never=(_indexed, _indexed_or_else, lambda x, p: _indexed(x, -p - 5), lambda x, a: scanopt.ifelse(a > 0, x, -x)),
 )

@@ -61,6 +61,32 @@ def count_from_the_length(n: Value) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - 1 - i]), T.arange(x.shape[0])[::-1], [x])[0],
+    never=(lambda n, p: n - p, lambda x, a: a - x[::-1], lambda p, q: q - p[::-1]),
+)
+def taken_backwards(n: Value, p: Value) -> Equation:
+    """n - p[::-1] = (n - p)[::-1] for a number n."""
+    left = n - p[::-1]
+    return Equation(left, (n - p)[::-1], when=[int64(left), scalar(n)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i - 1]), T.arange(x.shape[0])[::-1], [x])[0],
+    never=(lambda n, p: p - n, lambda x, a: x[::-1] - a, lambda p, q: p[::-1] - q),
+)
+def lessened_backwards(n: Value, p: Value) -> Equation:
+    """p[::-1] - n = (p - n)[::-1] for a number n."""
+    left = p[::-1] - n
+    return Equation(left, (p - n)[::-1], when=[int64(left), scalar(n)])
+
+
+@law(
+    licence="exact",
     example=lambda x: scanopt.map(lambda i, x: T.exp(x[i - 1]), T.arange(x.shape[0], 0, -1), [x])[0],
     never=(lambda n: T.arange(n, -1, -1), lambda n: T.arange(n, 0, -2), lambda a: T.arange(a, 0, -1, dtype="int64")),
 )

@@ -9,7 +9,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, cons
 from scanopt.facts.loops import lies_on
 from scanopt.facts.operators import combines, moves_along
 from scanopt.facts.raising import fits
-from scanopt.facts.values import float64, floating, has_so_many_axes, of_dtype, same_type, scalar
+from scanopt.facts.values import float64, floating, has_so_many_axes, integer, of_dtype, same_type, scalar
 
 
 @fact
@@ -21,6 +21,10 @@ def in_each_row(v: Value, X: Value, y: Value, *, m: Int, n: Int) -> Rules:
 
 def _small(x: Any) -> Any:
     return T.cast(x, "float32")
+
+
+def _tiny(p: Any) -> Any:
+    return T.cast(p, "int8")
 
 
 @law(
@@ -55,6 +59,23 @@ def two_numbers_side_by_side(op: Op, x: Value, y: Value, j: Int, g: Op) -> Equat
     """The same for two numbers."""
     when = [combines(op, j, g), scalar(x), floating(x), same_type(x, y)]
     return Equation(op(ops.stack(x, y, axis=j)), g(x, y), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda n, k: T.stack([n, k]).sum() * 2, lambda n, k: T.stack([_tiny(n), _tiny(k)]).max()),
+    never=(
+        lambda n, k: T.stack([n, k]).argmax(),
+        lambda p, q: T.stack([p, q]).sum(axis=0),
+        lambda a, b: T.stack([a, b]).sum(),
+        lambda n, k: T.stack([_tiny(n), _tiny(k)]).sum(),
+    ),
+)
+def two_integers_side_by_side(op: Op, x: Value, y: Value, j: Int, g: Op) -> Equation:
+    """The same for two integers, where the result has their dtype."""
+    left = op(ops.stack(x, y, axis=j))
+    return Equation(left, g(x, y), when=[combines(op, j, g), scalar(x), integer(x), same_type(left, x)])
 
 
 @law(

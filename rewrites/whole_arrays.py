@@ -4,11 +4,12 @@ from typing import Any
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
 from scanopt.facts.loops import is_false, is_true
+from scanopt.facts.operators import by_element
 from scanopt.facts.parts import adds_to_all, brings_to_shape, extreme_of_one, sets, sets_all, sum_of_one_row
 from scanopt.facts.shapes import shaped_as
-from scanopt.facts.values import floating, like, of_dtype, scalar
+from scanopt.facts.values import floating, like, of_dtype, same_type, scalar
 
 _INFINITE = T.constant(complex(1.0, float("inf")), dtype="complex64")
 
@@ -168,3 +169,20 @@ def sum_of_one(op: Op, h: Op, x: Value) -> Equation:
     Products of complex numbers begin with 1, which leaves no infinite one as it is.
     """
     return Equation(op(h(x)), x, when=[sum_of_one_row(op, h), floating(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: (x[None] * T.exp(y)[None])[0],
+    never=(
+        lambda x, y: x[:, None] * y[None],
+        lambda X, x: X[:, None] * x[:, None],
+        lambda X, Y: T.dot(X[None], Y[None]),
+    ),
+)
+def both_with_an_axis(op: Op, x: Value, y: Value, j: Int) -> Equation:
+    """op(x[None], y[None]) = op(x, y)[None], for arrays of the same type."""
+    left = op(ops.expand_dims(x, axis=(j,)), ops.expand_dims(y, axis=(j,)))
+    return Equation(left, ops.expand_dims(op(x, y), axis=(j,)), when=[by_element(op), same_type(x, y)])

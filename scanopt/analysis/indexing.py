@@ -111,6 +111,21 @@ def entries_taken(ops: Iterable[Op]) -> Iterator[Row]:
             some = [axis for axis, entry in enumerate(index) if entry != _ALL]
             if len(some) == 1 and isinstance(index[some[0]], int):
                 yield "takes_entry", (op, some[0], index[some[0]])
+            elif len(some) == 1 and (place := _place_of_one(index[some[0]])) is not None:
+                yield "takes_part_of_one", (op, some[0], place)
+
+
+def _place_of_one(entry: Entry) -> int | None:
+    """The place k of a slice [k : k + 1], or -1 for the last entry alone."""
+    match entry:
+        case ("slice", -1, None, None | 1):
+            return -1
+        case ("slice", None, 1, None | 1):
+            return 0
+        case ("slice", int(start), int(stop), None | 1) if 0 <= start == stop - 1:
+            return start
+        case _:
+            return None
 
 
 def _only_entry(op: Op) -> tuple[int, ...]:

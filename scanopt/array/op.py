@@ -115,6 +115,7 @@ class OpSpec:
         `refuse` would raise, it gives a type all the same: a length that has no meaning is 0 or not known.
     refuse: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
         out of range, a negative length.  In a step that never runs none of that is an error.
+    accepts_longer: what `refuse` accepts, it accepts for a longer first argument too.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
         axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
         axis is the op of the arguments' entries t (those without the flag stay as they are), or
@@ -162,6 +163,7 @@ class OpSpec:
     ufunc: str | None = None
     gradient: Gradient | None = None
     refuse: Callable[..., None] | None = None
+    accepts_longer: bool = False
     doc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
 

@@ -9,8 +9,8 @@ __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
     "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last",
     "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row",
-    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone",
-    "written_bound", "written_bounds",
+    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_one", "takes_part_of_one", "takes_row",
+    "takes_rows", "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -180,6 +180,11 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
 def takes_entry(op: Op, j: Int, k: Int, *, v: Value, xs: Args) -> Rules:
     """op takes entry k of axis j, and all of the other axes (given, except where a law has taken a row of a stack)."""
     yield when(v.is_(ops.stack(xs, axis=0)[k])).then(takes_entry(ops("getitem", index=(k,)), 0, k))
+
+
+@fact
+def takes_part_of_one(op: Op, j: Int, k: Int) -> None:
+    """op takes entry k of axis j as a part of one entry, and all of the other axes (given)."""
 
 
 @fact

@@ -374,6 +374,7 @@ register(
         data_shape=_depends_on_values,
         gradient=gradient_of_getitem,
         refuse=_refuse_getitem,
+        accepts_longer=True,
         doc="part of an array",
         params={"index": INDEX},
     )

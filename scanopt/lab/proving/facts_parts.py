@@ -43,6 +43,10 @@ _IN_TWO = [
     Op.make("getitem", index=(*before, ("slice", *bounds, None)))
     for before in ((), (FULL,)) for bounds in ((None, 1), (1, None), (None, -2), (-2, None))
 ]  # fmt: skip
+_PARTS_OF_ONE = [
+    Op.make("getitem", index=(*before, ("slice", *bounds, None)))
+    for before in ((), (FULL,)) for bounds in ((None, 1), (1, 2), (-1, None))
+]  # fmt: skip
 _SET = [
     Op.make("setitem", index=(*before, entry), mode=mode)
     for before in ((), (FULL,)) for mode in ("set", "inc")
@@ -87,7 +91,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
         *(told for op in _ALONG for told in along_an_axis(op)),
         *(signed for op in _SIGNED for signed in facts_of_signs(op, ())),
-        *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1))]),
+        *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1)), *_PARTS_OF_ONE]),
     ]
     of_fact = [args for name, args in found if name == fact]
     return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
@@ -108,7 +112,8 @@ def _operator(m: Model, op: Op) -> Operator:
 def _meaning(fact: str) -> None:
     def mean(m: Model, *terms: Term) -> None:
         chosen = m.choose(fact, _given(fact))
-        if fact != "takes_entry" and isinstance(chosen[0], Op) and chosen[0].name == "getitem":  # lists are bounds
+        of_stacks = fact in ("takes_entry", "takes_part_of_one")  # their arguments are no bounds
+        if not of_stacks and isinstance(chosen[0], Op) and chosen[0].name == "getitem":
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
         elif fact in ("linear", "sets", "sign_outside", "sign_lost", "combines", "moves_along"):
             m.computed = 0
@@ -126,7 +131,7 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
-    "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone", "adds_to_all",
+    "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "adds_to_all",
     "cut_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
     "sign_outside", "sign_lost", "combines", "moves_along",
 ):  # fmt: skip
