@@ -7,10 +7,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.condition import Body, Rules, hint, query, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Int, Op, Text, Value, numeric, ops
-from scanopt.facts.lists import held_constant
+from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.facts.numbers import differ, least_multiple, no_number, varying_product
 from scanopt.facts.operators import linear
 from scanopt.facts.values import has_axes, moderate, of_dtype, power_of_two
 
@@ -20,40 +19,6 @@ _THREE = T.constant(3.0, dtype="float64")
 
 def _narrow(x: Any) -> Any:
     return T.cast(x, "float32")
-
-
-@hint
-def made_of_constants(v: Value, *, a: Value, x: Value) -> Rules:
-    """v is a constant, one that loops hold, or a product of such."""
-    yield when(v.is_(x * a)).then(numeric(v).gets(0), numeric(x).gets(0), numeric(a).gets(0))
-    yield when(held_constant(v)).then(made_of_constants(v), numeric(v).gets(1))
-    yield when(v.is_(x * a), made_of_constants(x), made_of_constants(a)).then(made_of_constants(v), numeric(v).gets(1))
-
-
-@hint
-def made_of_numbers(v: Value, *, a: Value, x: Value) -> Rules:
-    """v is a number or a product of numbers."""
-    yield when(moderate(v)).then(made_of_numbers(v), numeric(v).gets(2))
-    yield when(v.is_(x * a), made_of_numbers(x), made_of_numbers(a)).then(made_of_numbers(v), numeric(v).gets(2))
-
-
-@query
-def varying_product(v: Value) -> Body:
-    """v is a product, and not known to be made of constants alone.
-
-    Constants are folded; to take them apart again would make new ones without end: 2 = (0.5 * 2) * 2 = 0.5 * 4.
-    """
-    return (numeric(v).is_(0),)
-
-
-@query
-def no_number(v: Value, *, k: Int) -> Body:
-    """v is a factor of a product, and not known to be a number.
-
-    Numbers come together; to move one past the other would make new products without end:
-    (x * 0.5) * 2 = (x * 2) * 0.5, which is x.
-    """
-    return k.is_(numeric(v)), k < 2
 
 
 @law(
@@ -123,7 +88,7 @@ def divided_by_power_of_two(x: Value, a: Value, k: Text, d: Text) -> Equation:
 )
 def number_out_of_left_factor(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """(x * a) * y = (x * y) * a for a number a and an array x."""
-    varying = [varying_product(x * a), no_number(y), has_axes(x)]
+    varying = [varying_product(x * a), least_multiple(x), no_number(y), has_axes(x)]
     when = [*varying, moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(x * a * y, x * y * a, when=when)
 
@@ -144,7 +109,7 @@ def number_out_of_left_factor(x: Value, a: Value, y: Value, d: Text) -> Equation
 )
 def number_out_of_right_factor(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """y * (x * a) = (y * x) * a for a number a and an array x."""
-    varying = [varying_product(x * a), no_number(y), has_axes(x)]
+    varying = [varying_product(x * a), least_multiple(x), no_number(y), has_axes(x)]
     when = [*varying, moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(y * (x * a), y * x * a, when=when)
 
@@ -162,7 +127,7 @@ def number_out_of_right_factor(x: Value, a: Value, y: Value, d: Text) -> Equatio
 )
 def number_out_of_left_matrix(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """(x * a) @ y = (x @ y) * a for a number a."""
-    when = [moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
+    when = [varying_product(x * a), least_multiple(x), moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(ops.dot(x * a, y), ops.dot(x, y) * a, when=when)
 
 
@@ -179,7 +144,7 @@ def number_out_of_left_matrix(x: Value, a: Value, y: Value, d: Text) -> Equation
 )
 def number_out_of_right_matrix(x: Value, a: Value, y: Value, d: Text) -> Equation:
     """y @ (x * a) = (y @ x) * a for a number a."""
-    when = [moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
+    when = [varying_product(x * a), least_multiple(x), moderate(a), of_dtype(x, d), of_dtype(a, d), of_dtype(y, d)]
     return Equation(ops.dot(y, x * a), ops.dot(y, x) * a, when=when)
 
 
@@ -194,7 +159,8 @@ def number_out_of_right_matrix(x: Value, a: Value, y: Value, d: Text) -> Equatio
 )
 def number_out_of_sum(op: Op, x: Value, a: Value, r: Args, d: Text) -> Equation:
     """The sum of x * a is the sum of x, times a, for a number a."""
-    return Equation(op(x * a, r), op(x, r) * a, when=[linear(op), moderate(a), of_dtype(x, d), of_dtype(a, d)])
+    when = [varying_product(x * a), least_multiple(x), linear(op), moderate(a), of_dtype(x, d), of_dtype(a, d)]
+    return Equation(op(x * a, r), op(x, r) * a, when=when)
 
 
 @law(
@@ -211,7 +177,8 @@ def number_out_of_sum(op: Op, x: Value, a: Value, r: Args, d: Text) -> Equation:
 )
 def number_out_of_sum_of_two(x: Value, y: Value, a: Value, d: Text) -> Equation:
     """x * a + y * a = (x + y) * a for a number a."""
-    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    varying = [varying_product(x * a), least_multiple(x), varying_product(y * a), least_multiple(y)]
+    when = [*varying, differ(x * a, y * a), moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(x * a + y * a, (x + y) * a, when=when)
 
 
@@ -229,7 +196,8 @@ def number_out_of_sum_of_two(x: Value, y: Value, a: Value, d: Text) -> Equation:
 )
 def number_out_of_difference(x: Value, y: Value, a: Value, d: Text) -> Equation:
     """x * a - y * a = (x - y) * a for a number a."""
-    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    varying = [varying_product(x * a), least_multiple(x), varying_product(y * a), least_multiple(y)]
+    when = [*varying, differ(x * a, y * a), moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(x * a - y * a, (x - y) * a, when=when)
 
 

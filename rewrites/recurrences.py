@@ -11,10 +11,15 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay
 from scanopt.facts.bits import minus_one
+from scanopt.facts.lists import held_constant
 from scanopt.facts.loops import lies_on
-from scanopt.facts.recurrences import leads, regroups, spine, swaps
+from scanopt.facts.recurrences import changing, leads, nearest, regroups, spine, swaps
 from scanopt.facts.states import becomes
 from scanopt.facts.values import integer, of_dtype
+
+_TWO = T.constant(2.0, dtype="float64")
+_FIVE = T.constant(5, dtype="int64")
+_SMALL_FIVE = T.constant(5, dtype="int8")
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
@@ -68,6 +73,7 @@ def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Tex
         lambda x, y: (x + y) + 1.0,
         lambda x, a: _trace(lambda v, s: [s + v, (s + v) + T.exp(v)], x, [a, None]),
         lambda x, a: _trace(lambda v, s: (T.tanh(s) + T.exp(s)) + v, x, a),
+        lambda x, a: _trace(lambda v, s: (s + s * v) + T.exp(v), x, a),
         lambda p, n: _trace(lambda v, s: (s + T.cast(v, "int8")) + T.cast(v * v, "int8"), p, n),
         lambda p, n: _trace(lambda v, s: (s + T.cast(v, "int8")) + v, p, n),
         lambda p, n: _trace(lambda v, s: (s + v) + T.cast(v, "int8"), p, n),
@@ -77,7 +83,32 @@ def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
     """Arguments that do not depend on the state are combined first: op(op(y, x), z) = op(y, op(x, z))."""
     inner = op(y, x)
     left = op(inner, z)
-    when = [leads(left, inner, z), leads(inner, y, x), regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
+    spread = [leads(left, inner, z), leads(inner, y, x), nearest(inner, y)]
+    when = [*spread, regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
+    return Equation(left, op(y, op(x, z)), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: ((v + 3.0) + s) + 2.0, x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: [T.tanh(s), (s + 3.0) + 2.0 + v], x, [a, None]),
+        lambda x, a: _trace(lambda v, s: ((T.exp(v) + v) + 2.0) + s, x, a),
+        lambda x, a: _trace(lambda v, s: ((v + 2.0) + T.exp(v)) + s, x, a),
+        lambda x, a: _trace(lambda v, s: ((_TWO + 3.0) + 5.0) + s, x, a),
+        lambda x, a: _trace(lambda v, s: T.arctan2(T.arctan2(v, _TWO), _TWO) + s, x, a),
+        lambda p, n: _trace(lambda v, s: ((T.cast(v, "int8") + _FIVE) + _FIVE) + s, p, n),
+        lambda p, n: _trace(lambda v, s: ((v + _SMALL_FIVE) + _FIVE) + s, p, n),
+        lambda p, n: _trace(lambda v, s: ((v + _FIVE) + _SMALL_FIVE) + s, p, n),
+    ),
+)
+def constants_regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
+    """Constants are combined, where the state comes in later: op(op(y, x), z) = op(y, op(x, z))."""
+    inner = op(y, x)
+    left = op(inner, z)
+    constant = [held_constant(x), held_constant(z), changing(y)]
+    when = [leads(left, inner, z), *constant, regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
     return Equation(left, op(y, op(x, z)), when=when)
 
 

@@ -1,4 +1,4 @@
-"""Signs, powers of two and zeros: they cancel, or move out of running sums.
+"""Signs, powers of two and zeros: they cancel, or move out of running sums; multiples of one value are added.
 
 Multiplying by a power of two does not round.
 """
@@ -10,9 +10,11 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.bits import negates
-from scanopt.facts.values import floating, like, nothing, of_dtype, power_of_two, scalar
+from scanopt.facts.numbers import least_multiple, varying_product
+from scanopt.facts.values import floating, like, moderate, nothing, of_dtype, power_of_two, scalar
 
 _TWO = T.constant(2.0, dtype="float64")
+_THREE = T.constant(3.0, dtype="float64")
 _ZERO = T.constant(0.0, dtype="float64")
 _MINUS_ONE = T.constant(-1.0, dtype="float64")
 
@@ -25,14 +27,33 @@ def _narrow(x: Any) -> Any:
     licence="reassoc",
     stepwise=True,
     example=lambda x: (x + x) * 0.5 + 1.0,
+    never=(lambda x: (x + x) * 0.0, lambda x: (_narrow(x) + _narrow(x)) * T.constant(0.5, dtype="float64")),
+)
+def number_times_double(x: Value, a: Value, d: Text) -> Equation:
+    """(x + x) * a = x * (a + a) for a number a."""
+    double = x + x
+    when = [varying_product(double * a), least_multiple(double), moderate(a), of_dtype(x, d), of_dtype(a, d)]
+    return Equation(double * a, x * (a + a), when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.exp(x) * 3.0 + T.exp(x) * 5.0,
     never=(
-        lambda x: (x + x) * 0.25,
-        lambda x: (T.cast(x, "float32") + T.cast(x, "float32")) * T.constant(0.5, dtype="float64"),
+        lambda x: x * 0.0 + x * 5.0,
+        lambda x: x * 5.0 + x * 0.0,
+        lambda x, y: x * 3.0 + y * 5.0,
+        lambda x: _narrow(x) * _THREE + _narrow(x) * 5.0,
+        lambda x: _narrow(x) * 3.0 + _narrow(x) * _TWO,
+        lambda x: x * _narrow(_THREE) + x * T.constant(5.0, dtype="float32"),
     ),
 )
-def twice_a_half(x: Value, a: Value, d: Text) -> Equation:
-    """(x + x) * 1/2 = x, if that does not overflow."""
-    return Equation((x + x) * a, x, when=[power_of_two(a, "-1"), of_dtype(x, d), of_dtype(a, d)])
+def multiples_added(x: Value, a: Value, b: Value, d: Text) -> Equation:
+    """x * a + x * b = x * (a + b) for numbers a and b."""
+    varying = [varying_product(x * a), least_multiple(x), moderate(a), moderate(b)]
+    when = [*varying, of_dtype(a, d), of_dtype(b, d), of_dtype(x, d)]
+    return Equation(x * a + x * b, x * (a + b), when=when)
 
 
 @law(

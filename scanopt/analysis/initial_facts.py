@@ -300,6 +300,8 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
         mantissa, exponent = np.frexp(value)
         if abs(exponent) <= _EXPONENTS:
             yield "moderate", (i,)
+            if abs(value) > 1:
+                yield "over_one", (i,)
             if mantissa == 0.5:
                 yield "power_of_two", (i, str(exponent - 1))
                 yield "reciprocal_of_power", (i, str(1 - exponent))

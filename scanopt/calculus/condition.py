@@ -37,11 +37,11 @@ class Condition:
     fact: str
     args: tuple[Term | int | str, ...]
 
-    def egglog(self) -> str:
-        """The condition in egglog's syntax, to be looked up."""
+    def egglog(self, place: int | str = "") -> str:
+        """The condition in egglog's syntax, to be looked up.  place: its place among others, where it has variables."""
         parts = [a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args]
         fact = FACTS[self.fact]
-        return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
+        return fact.pattern.format(*parts, place=place) if fact.pattern else f"({' '.join([fact.name, *parts])})"
 
     def stated(self) -> str:
         """The condition in egglog's syntax, to be asserted."""
@@ -70,7 +70,8 @@ class Rule:
 
         Each atom is one more way to join: operators of one to three arguments are looked up at once, not list by list.
         """
-        body, head = " ".join(a.egglog() for a in self.body), " ".join(a.stated() for a in self.head)
+        atoms = (a.egglog(n) if isinstance(a, Condition) else a.egglog() for n, a in enumerate(self.body))
+        body, head = " ".join(atoms), " ".join(a.stated() for a in self.head)
         called = f' :name "{name}"' if name else ""
         return f"(rule ({body}) ({head}) :ruleset facts{called})"
 
@@ -127,12 +128,12 @@ class Fact:
 
     @cached_property
     def pattern(self) -> str:
-        """Of a query its atoms in egglog's syntax, with {0}, {1} ... for the terms; else nothing."""
+        """Of a query its atoms in egglog's syntax, with {0}, {1} ... for the terms, and {place} in its own names."""
         if self.kind != "query":
             return ""
         columns, others = parameters(self.made)
         places = [type(x)(f"{{{i}}}") for i, x in enumerate(columns.values())]
-        own = {name: type(x)(f"{name}_") for name, x in others.items()}
+        own = {name: type(x)(f"{name}_{{place}}") for name, x in others.items()}
         return " ".join(atom.egglog() for atom in self.made(*places, **own))
 
     def __call__(self, *args: Term | int | str) -> Condition:

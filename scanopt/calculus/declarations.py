@@ -74,6 +74,7 @@ DECLARATIONS = """
 (function held_as (Clock Value) Value :merge old)
 (function added (Value) Value :merge old)
 (function numeric (Value) i64 :merge (max old new))
+(function away (Value) i64 :merge (min old new))
 (function slot (Args i64 i64) Value :merge old)
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
@@ -91,7 +92,8 @@ LISTED = ("list_of", "list_of_one")
 """The functions that hold lists: of any length, and of one value."""
 
 LOOKED_UP = (
-    "apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "numeric", "slot", "dtype", "ndim", "int_value",
+    "apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "numeric", "away", "slot", "dtype", "ndim",
+    "int_value",
 )  # fmt: skip
 """All functions: a term of one cannot be made."""
 

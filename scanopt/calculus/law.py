@@ -96,7 +96,7 @@ class Law:
     def atoms(self, conditions: Sequence[Condition]) -> list[str]:
         """The left side and some of the conditions, as atoms of an egglog query."""
         left = self.equation.left
-        facts = [c.egglog() for c in conditions]
+        facts = [c.egglog(n) for n, c in enumerate(conditions)]
         if left.args is None:
             return facts
         text = left.pattern()

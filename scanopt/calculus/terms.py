@@ -31,12 +31,12 @@ from scanopt.calculus.term import (
 
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
-    "and_last", "applied", "apply", "args", "as_row", "at", "both", "both_args", "chunks", "const", "const_at",
-    "const_int", "continued", "counted", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as",
-    "hold", "input_", "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "numeric", "on",
-    "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq",
-    "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
-    "variable", "vmap",
+    "and_last", "applied", "apply", "args", "as_row", "at", "away", "both", "both_args", "chunks", "const",
+    "const_at", "const_int", "continued", "counted", "cut", "delay", "dtype", "egglog_text", "followed", "greatest",
+    "held_as", "hold", "input_", "int_value", "joint", "least", "lift", "lifted", "loop", "masked", "moved", "ndim",
+    "nil", "numeric", "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of",
+    "scaled", "seen", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string",
+    "to_upto", "under", "upto", "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -286,8 +286,15 @@ def added(X: Value) -> Value:
 
 
 def numeric(v: Value) -> Int:
-    """Of a product or a factor: 2 if v is known to be a number, 1 if it is known to be made of constants, else 0."""
+    """What is known of a product or a factor v: 3, it is a number; 2, it is made of constants; 1, it is a product of
+    something and a number greater than one; 0, none of these.
+    """
     return Int("numeric", (v,))
+
+
+def away(v: Value) -> Int:
+    """How many operators there are between v, on the spine of a state, and the state, or what it is read by."""
+    return Int("away", (v,))
 
 
 def applied(op: Op, *values: Value) -> Value:
@@ -308,6 +315,11 @@ def subsume(x: Value) -> Atom:
 def to_string(k: Int) -> Text:
     """The digits of k."""
     return Text("to-string", (k,))
+
+
+def least(j: Int, k: Int | int) -> Int:
+    """The lesser one of two integers."""
+    return Int("min", (j, k))
 
 
 def greatest(j: Int, k: Int) -> Int:

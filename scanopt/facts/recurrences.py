@@ -6,7 +6,7 @@ whatever else the loop computes, so a loop can be split.
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
 from scanopt.calculus.terms import (
     Args,
     Clock,
@@ -16,11 +16,13 @@ from scanopt.calculus.terms import (
     Text,
     Value,
     args,
+    away,
     const_at,
     delay,
     dtype,
     greatest,
     hold,
+    least,
     ndim,
     ops,
     seq,
@@ -28,14 +30,13 @@ from scanopt.calculus.terms import (
     steps,
     tail,
 )  # fmt: skip
-from scanopt.facts.lists import before
+from scanopt.facts.lists import before, held_constant
 from scanopt.facts.loops import runs_all
 from scanopt.facts.states import becomes
 
 __all__ = [
-    "accumulates", "apart", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads", "near",
-    "outside", "recurrent", "regroups", "segments", "spine", "swaps", "takes_part",
-    "to_know",
+    "accumulates", "apart", "changing", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads",
+    "near", "nearest", "outside", "recurrent", "regroups", "segments", "spine", "swaps", "takes_part", "to_know",
 ]  # fmt: skip
 
 
@@ -70,6 +71,36 @@ def takes_part(s: State, v: Value, *, c: Clock, i: Value, k: Int, m: Value, x: V
         yield when(v.is_(made), takes_part(s, x)).then(takes_part(s, v))
         yield when(v.is_(made), takes_part(s, y)).then(takes_part(s, v))
     yield when(v.is_(-x), takes_part(s, x)).then(takes_part(s, v))
+
+
+_FAR = 100
+"""How far what is not made of the state by operators on its spine is away from it."""
+
+
+@hint
+def on_the_way(v: Value, *, c: Clock, d: Text, i: Value, k: Int, op: Op, s: State, x: Value, y: Value) -> Rules:
+    """v is on the spine of a state: `away` says how far from it; that of what does not depend on it is below zero."""
+    yield when(leads(v, y, x)).then(on_the_way(v), away(v).gets(_FAR), away(y).gets(_FAR))
+    yield when(apart(s, v)).then(away(v).gets(-1))
+    yield when(held_constant(v)).then(away(v).gets(-2))
+    yield when(v.is_(delay(c, i, s, k))).then(away(v).gets(0))
+    yield when(leads(v, y, x), v.is_(op(y, x)), regroups(op, d), k.is_(away(y))).then(away(v).gets(k + 1))
+
+
+@query
+def nearest(v: Value, y: Value, *, j: Int, k: Int) -> Body:
+    """y depends on the state whose spine v is on, and v is no nearer to it by another way.
+
+    There is a shorter way where numbers undo one another: to move them would make new forms without end, as s + v is
+    (s + 3) + (v - 3), where s is (s + 3) - 3.
+    """
+    return k.is_(away(y)), k >= 0, j.is_(away(v)), j >= least(k + 1, _FAR)
+
+
+@query
+def changing(y: Value, *, k: Int) -> Body:
+    """y, on the spine of a state, is not known to be a constant."""
+    return k.is_(away(y)), k >= -1
 
 
 @fact

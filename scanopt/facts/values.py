@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import Body, Rules, fact, query, when
+from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
     "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "has_so_many_axes", "int64",
-    "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
+    "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "over_one", "positive", "power_of_two",
     "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar", "small_integer", "static_shape",
     "vector", "within_int64",
 ]  # fmt: skip
@@ -164,6 +164,12 @@ def reciprocal_of_power(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
 def moderate(v: Value, *, c: Clock, x: Value) -> Rules:
     """v is a number far from zero and from infinity, a constant of dtype float32 or float64 (given)."""
     yield when(v.is_(hold(c, x)), moderate(x)).then(moderate(v))
+
+
+@hint
+def over_one(v: Value, *, c: Clock, x: Value) -> Rules:
+    """v is a number greater than one, or less than minus one, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), over_one(x)).then(over_one(v))
 
 
 @fact

@@ -126,7 +126,7 @@ out of the e-graph that would never be chosen, and rewrite recurrences where tha
 def _is_hint(a: Condition | Atom) -> bool:
     if isinstance(a, Condition):
         return FACTS[a.fact].hint
-    return a.head == "set" and isinstance(f := a.args[0], Term) and f.head == "numeric"
+    return a.head == "set" and isinstance(f := a.args[0], Term) and f.head in ("numeric", "away")
 
 
 _WRITTEN = ("apply", "cons", "stack", "tail")

@@ -35,7 +35,7 @@ class _Instance:
     commands: tuple[str, ...]
     left: str
     right: str
-    queries: tuple[str, ...]
+    query: str
 
 
 class Proofs:
@@ -109,7 +109,7 @@ class Proofs:
     def _holds(self, instance: _Instance) -> bool:
         def derive(engine: Engine) -> bool:
             engine.run(f"(run-schedule (repeat 100 (run {ALL_FACTS})))")
-            return all(engine.holds(q) for q in instance.queries)
+            return engine.holds(instance.query)
 
         return bool(self._inside(instance, derive))
 
@@ -145,7 +145,7 @@ def _compares(c: Condition, integers: Mapping[str, int]) -> bool:
     """Whether a comparison of integers holds; other conditions say nothing of them."""
     if not FACTS[c.fact].pattern or {*FACTS[c.fact].sorts} != {"i64"}:
         return True
-    (atom,) = parsed(FACTS[c.fact].pattern.format(*(str(_value(a, integers)) for a in c.args)))
+    (atom,) = parsed(FACTS[c.fact].pattern.format(*(str(_value(a, integers)) for a in c.args), place=""))
     head, x, y = str(atom[0]), int(str(atom[1])), int(str(atom[2]))
     return {">=": x >= y, "<": x < y, ">": x > y, "<=": x <= y, "!=": x != y}.get(head, False)
 
@@ -174,8 +174,8 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
     left, right = (_rendered(x, names) for x in (e.left, e.right))
     commands += [x for x in (left, right) if x.startswith("(")]
     commands += [*_types(atoms), *(command for c in said for command in _stated(c))]
-    queries = tuple(map(node_text, _said(asked, len(said), names))) if asked is not None else ()
-    return _Instance(tuple(commands), left, right, queries)
+    query = " ".join(map(node_text, _said(asked, len(said), names))) if asked is not None else ""
+    return _Instance(tuple(commands), left, right, query)
 
 
 def _name(variable: str, place: int, sort: str, integers: Mapping[str, int]) -> str:
@@ -189,7 +189,7 @@ def _said(c: Condition, place: int, names: Mapping[str, str]) -> list[tuple[Node
     """A condition as atoms; names that its pattern makes up are its own."""
     parts = [_rendered(a, names) for a in c.args]
     pattern = FACTS[c.fact].pattern
-    atoms = parsed(pattern.format(*parts) if pattern else f"({c.fact} {' '.join(parts)})")
+    atoms = parsed(pattern.format(*parts, place="") if pattern else f"({c.fact} {' '.join(parts)})")
     return [_renamed(a, place) for a in atoms if isinstance(a, tuple)]
 
 
