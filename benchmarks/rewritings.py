@@ -84,11 +84,8 @@ the same. Of 229, these cost more (predicted cost, by that of the plain writing)
 |---|---:|---|
 | `x[i : i + 3].mean()` mapped over `i` | 28 | windows that a counter moves are slices side by side, added |
 | a product of matrices in `stack(...)[::-1]`, in a loop | 3.8 | rows of a reversed stack are the parts, from the last |
-| running sum of `2 * X`, halved again | 3.1 | a factor of all steps leaves a sum of states |
-| negated running sum of negated rows | 2.2 | the same, for signs |
 | running sums column by column, put together | 2.0 | loops over columns that a stack joins are one over rows |
 | `s - a * s` for `(1 - a) * s` | 1.4 | a common factor of what is subtracted, with `fp="fast"` |
-| running sum over `X.T` | 1.4 | a loop over columns is one over rows of the transposed array |
 | a companion matrix of symbols for AR(2) | 1.4 to 1.5 | products with matrices of stacked scalars, entry by entry |
 | gradient of an RNN with `[x, h] @ [W; U]` | 1.4 | slices of a product's gradient are products with slices |
 | moving average of a padded array | 1.4 | slices of padded arrays in sums |

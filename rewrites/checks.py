@@ -8,7 +8,8 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, Text, Value, ops, steps
-from scanopt.facts.values import floating, nothing, of_dtype, positive, vector
+from scanopt.facts.operators import by_element
+from scanopt.facts.values import floating, nothing, of_dtype, positive, scalar, vector
 
 
 @fact
@@ -46,6 +47,32 @@ def number_checked_against_itself(op: Op, n: Value) -> Equation:
 def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
     """The last k rows of what is given if n is not 0 are given so."""
     return Equation(ops.given(x, n)[-k:], ops.given(x[-k:], n))
+
+
+def _row_sums(X: Any) -> Any:
+    return scanopt.scan(lambda v, s: s + v, X, T.zeros_like(X[0]))[0]
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda X: T.exp(_row_sums(X)),
+    never=(lambda X: T.cumprod(_row_sums(X), axis=0), lambda X: T.exp(X)),
+)
+def function_of_given(op: Op, x: Value, n: Value) -> Equation:
+    """A function of elements, of what is given if n is not 0, is given so."""
+    return Equation(op(ops.given(x, n)), ops.given(op(x), n), when=[by_element(op)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda X: _row_sums(X) * 2.0,
+    never=(lambda X, n: T.repeat(_row_sums(X), n, axis=0), lambda X, y: _row_sums(X) * y),
+)
+def given_and_number(op: Op, x: Value, n: Value, a: Value) -> Equation:
+    """The same beside a number."""
+    return Equation(op(ops.given(x, n), a), ops.given(op(x, a), n), when=[by_element(op), scalar(a)])
 
 
 @law(

@@ -7,7 +7,7 @@ from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, const_at, ndim, ops
 from scanopt.facts.loops import lies_on
-from scanopt.facts.operators import combines, moves_along
+from scanopt.facts.operators import combines
 from scanopt.facts.raising import fits
 from scanopt.facts.values import float64, floating, has_so_many_axes, integer, of_dtype, same_type, scalar
 
@@ -153,7 +153,31 @@ def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
 @law(
     licence="reassoc",
     stepwise=True,
-    example=(lambda X, y: (T.exp(X) + y).max(axis=0), lambda X, y: (y + T.exp(X)).mean(axis=0)),
+    example=lambda X, y: (y + T.exp(X)).mean(axis=0),
+    never=(
+        lambda X, Y: (X + Y).mean(axis=0),
+        lambda X, y: (X + y).mean(axis=1),
+        lambda p, n: (p + n).mean(axis=0),
+        lambda X, y: (_small(X) + y).mean(axis=0),
+    ),
+)
+def mean_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """The mean of rows with y added in each is the mean of the rows, and y."""
+    mean = ops("mean", axis=(0,), keepdims=False)
+    when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(mean(v), mean(X) + y, when=when)
+
+
+def _extreme_moved_along(extreme: Op, v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """Where y and an entry of X are infinite, with two signs, one side is no number."""
+    when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(extreme(v), extreme(X) + y, when=when)
+
+
+@law(
+    licence="fast",
+    stepwise=True,
+    example=lambda X, y: (T.exp(X) + y).max(axis=0),
     never=(
         lambda X, Y: (X + Y).max(axis=0),
         lambda X, y: (X + y).max(axis=1),
@@ -161,7 +185,22 @@ def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
         lambda X, y: (_small(X) + y).max(axis=0),
     ),
 )
-def rows_moved_along(op: Op, v: Value, X: Value, y: Value, d: Text) -> Equation:
-    """The greatest of rows with y added in each is the greatest of the rows, and y; so is the mean."""
-    when = [in_each_row(v, X, y), moves_along(op), floating(X), of_dtype(X, d), of_dtype(y, d)]
-    return Equation(op(v), op(X) + y, when=when)
+def greatest_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """The greatest of rows with y added in each is the greatest of the rows, and y."""
+    return _extreme_moved_along(ops("max", axis=(0,), keepdims=False), v, X, y, d)
+
+
+@law(
+    licence="fast",
+    stepwise=True,
+    example=lambda X, y: (T.exp(X) + y).min(axis=0),
+    never=(
+        lambda X, Y: (X + Y).min(axis=0),
+        lambda X, y: (X + y).min(axis=1),
+        lambda p, n: (p + n).min(axis=0),
+        lambda X, y: (_small(X) + y).min(axis=0),
+    ),
+)
+def least_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """The least of rows with y added in each is the least of the rows, and y."""
+    return _extreme_moved_along(ops("min", axis=(0,), keepdims=False), v, X, y, d)

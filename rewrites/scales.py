@@ -11,7 +11,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.bits import negates
 from scanopt.facts.numbers import least_multiple, varying_product
-from scanopt.facts.values import floating, like, moderate, nothing, of_dtype, power_of_two, scalar
+from scanopt.facts.values import above_zero, floating, like, moderate, nothing, of_dtype, power_of_two, scalar
 
 _TWO = T.constant(2.0, dtype="float64")
 _THREE = T.constant(3.0, dtype="float64")
@@ -47,11 +47,13 @@ def number_times_double(x: Value, a: Value, d: Text) -> Equation:
         lambda x: _narrow(x) * _THREE + _narrow(x) * 5.0,
         lambda x: _narrow(x) * 3.0 + _narrow(x) * _TWO,
         lambda x: x * _narrow(_THREE) + x * T.constant(5.0, dtype="float32"),
+        lambda x: scanopt.map(lambda v: T.exp(v) * -3.0 + T.exp(v) * 5.0, x)[0],
+        lambda x: T.exp(x) * 3.0 + T.exp(x) * -5.0,
     ),
 )
 def multiples_added(x: Value, a: Value, b: Value, d: Text) -> Equation:
-    """x * a + x * b = x * (a + b) for numbers a and b."""
-    varying = [varying_product(x * a), least_multiple(x), moderate(a), moderate(b)]
+    """x * a + x * b = x * (a + b) for numbers a and b above zero: where x is infinite, they may not have two signs."""
+    varying = [varying_product(x * a), least_multiple(x), above_zero(a), above_zero(b)]
     when = [*varying, of_dtype(a, d), of_dtype(b, d), of_dtype(x, d)]
     return Equation(x * a + x * b, x * (a + b), when=when)
 

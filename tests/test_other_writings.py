@@ -234,15 +234,20 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.dot(T.dot(_matrix(y, y).T, _matrix(x, y).T).T, y),
     ),
     "rows moved along": (
-        lambda x, y: _matrix(x, y).max(axis=0) + y,
-        lambda x, y: (_matrix(x, y) + y).max(axis=0),
-        lambda x, y: scanopt.map(lambda v, y: y + v, _matrix(x, y), [y])[0].max(axis=0),
+        lambda x, y: _matrix(x, y).mean(axis=0) + y,
+        lambda x, y: (_matrix(x, y) + y).mean(axis=0),
+        lambda x, y: scanopt.map(lambda v, y: y + v, _matrix(x, y), [y])[0].mean(axis=0),
     ),
     "running sums of rows": (
         lambda x, y: T.cumsum(_matrix(x, y), axis=0),
         lambda x, y: _sums(_matrix(x, y), T.zeros_like(_matrix(x, y)[0])),
         lambda x, y: T.concatenate([_matrix(x, y)[:1], _sums(_matrix(x, y)[1:], _matrix(x, y)[0])]),
         lambda x, y: T.concatenate([T.zeros_like(_matrix(x, y)[:1]), T.cumsum(_matrix(x, y), axis=0)])[1:],
+    ),
+    "running sums of multiples": (
+        lambda x, y: _sums(_matrix(x, y), T.zeros_like(_matrix(x, y)[0])),
+        lambda x, y: -_sums(-_matrix(x, y), T.zeros_like(_matrix(x, y)[0])),
+        lambda x, y: _sums(_matrix(x, y) * 2, T.zeros_like(_matrix(x, y)[0])) / 2,
     ),
     "parts of elements": (lambda x, y: T.exp(x[2:]), lambda x, y: T.exp(x)[2:]),
     "ones": (
@@ -305,6 +310,19 @@ def test_smoothing_by_another_formula_where_that_is_allowed() -> None:
     f = scanopt.function([x, y], out)
     for v in (np.array([1.0, np.inf, 1.0, 2.0]), values[0]):
         np.testing.assert_allclose(f(v, values[1]), f.unoptimized(v, values[1]), rtol=1e-12)
+
+
+def test_extremes_of_rows_with_the_same_added_where_another_formula_is_allowed() -> None:
+    """The greatest of -inf and 1 is 1, and with infinity added no number and infinity, of which no number comes out."""
+    X, y = T.dmatrix("X"), T.dvector("y")
+    rows, infinite = np.array([[-np.inf, 2.0], [1.0, 3.0]]), np.array([np.inf, 1.0])
+    f = scanopt.function([X, y], (T.tanh(X) * 2 + y).max(axis=0))
+    assert np.allclose(f(rows, infinite), f.unoptimized(rows, infinite), equal_nan=True)
+    f = scanopt.function([X, y], (X + y).max(axis=0))
+    assert np.isnan(f(rows, infinite)[0])
+    fast, moved = (scanopt.function([X, y], out, fp="fast") for out in ((X + y).max(axis=0), X.max(axis=0) + y))
+    assert fast.cost <= 1.1 * moved.cost
+    assert np.allclose(fast(rows, np.ones(2)), (rows + 1).max(axis=0))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

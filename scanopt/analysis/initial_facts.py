@@ -136,7 +136,7 @@ def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[Given, ...]:
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
 
 
-_LINEAR = {"sum", "mean", "sum_to"}
+_LINEAR = {"cumsum", "mean", "sum", "sum_to"}
 """Operators that a number may leave, and a sign."""
 
 
@@ -165,8 +165,6 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
 _COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 """What operators along an axis combine its entries by."""
 
-_MOVED_ALONG = {"mean", "max", "min"}
-
 
 def along_an_axis(op: Op) -> Iterator[Given]:
     """What is known of an operator along one axis."""
@@ -174,8 +172,6 @@ def along_an_axis(op: Op) -> Iterator[Given]:
         case {"axis": (int(axis),), "keepdims": False, **rest} if rest.get("dtype") is None:
             if op.name in _COMBINED:
                 yield "combines", (op, axis, Op.make(_COMBINED[op.name]))
-            if op.name in _MOVED_ALONG and axis == 0:
-                yield "moves_along", (op,)
 
 
 def _safe(ops: Iterable[Op], choices: bool) -> Iterator[Given]:
@@ -300,6 +296,8 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
         mantissa, exponent = np.frexp(value)
         if abs(exponent) <= _EXPONENTS:
             yield "moderate", (i,)
+            if value > 0:
+                yield "above_zero", (i,)
             if abs(value) > 1:
                 yield "over_one", (i,)
             if mantissa == 0.5:

@@ -156,11 +156,6 @@ def combines(op: Op, j: Int, g: Op) -> None:
 
 
 @fact
-def moves_along(op: Op) -> None:
-    """op(X + y) = op(X) + y for floats, up to rounding, where y is added in each row of X (given)."""
-
-
-@fact
 def sign_outside(op: Op, g: Op) -> None:
     """op(-x) = -g(x) for floats, up to rounding (given)."""
 

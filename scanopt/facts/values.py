@@ -6,10 +6,10 @@ from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "has_so_many_axes", "int64",
-    "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "over_one", "positive", "power_of_two",
-    "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar", "small_integer", "static_shape",
-    "vector", "within_int64",
+    "above_zero", "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes",
+    "has_so_many_axes", "int64", "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "over_one",
+    "positive", "power_of_two", "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar",
+    "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -164,6 +164,12 @@ def reciprocal_of_power(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
 def moderate(v: Value, *, c: Clock, x: Value) -> Rules:
     """v is a number far from zero and from infinity, a constant of dtype float32 or float64 (given)."""
     yield when(v.is_(hold(c, x)), moderate(x)).then(moderate(v))
+
+
+@fact
+def above_zero(v: Value, *, c: Clock, x: Value) -> Rules:
+    """v is a number above zero, far from it and from infinity, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), above_zero(x)).then(above_zero(v))
 
 
 @hint

@@ -6,6 +6,7 @@ __all__ = ["WITNESSES"]
 
 WITNESSES: dict[str, str] = {
     "moderate 0 moderate(x)": "number_behind, never 2",
+    "above_zero 0 above_zero(x)": "multiples_added, never 6",
     "may_rewrite 4 may_rewrite(name, c)": "outer loop of another mode",
     "may_rewrite 4 may_rewrite(name, d)": "inner loop of another mode",
     "carried_by 0 one_mode(c, c)": "loops_of_equal_length, never 0",

@@ -56,6 +56,13 @@ def moderate(m: Model, v: Term) -> None:
 
 
 @fact
+def above_zero(m: Model, v: Term) -> None:
+    dtype, shape = m.type_of(v)
+    m.assume(m.kind(dtype) == "float" and shape == ())
+    _is(m, v, m.choose(f"the number {v}", (2.0, 0.5)))
+
+
+@fact
 def exponent(m: Model, v: Term, k: Text | str) -> None:
     m.assume(m.kind(m.dtypes[0]) == "float")
     say(m, v, lambda at: filled(m.dtypes[0], (), [float(str(k))]))

@@ -115,7 +115,7 @@ def _meaning(fact: str) -> None:
         of_stacks = fact in ("takes_entry", "takes_part_of_one")  # their arguments are no bounds
         if not of_stacks and isinstance(chosen[0], Op) and chosen[0].name == "getitem":
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
-        elif fact in ("linear", "sets", "sign_outside", "sign_lost", "combines", "moves_along"):
+        elif fact in ("linear", "sets", "sign_outside", "sign_lost", "combines"):
             m.computed = 0
         elif fact == "order_alone":
             m.computed = chosen[0].options["shape"].count(None)
@@ -133,7 +133,7 @@ for _fact in (
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
     "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "adds_to_all",
     "cut_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
-    "sign_outside", "sign_lost", "combines", "moves_along",
+    "sign_outside", "sign_lost", "combines",
 ):  # fmt: skip
     _meaning(_fact)
 
