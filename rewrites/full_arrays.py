@@ -1,4 +1,4 @@
-"""Arrays that are full of one number, beside others of their shape or compared with a number."""
+"""Arrays that are full of one number: compared with a number, as conditions, and as shapes."""
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
@@ -29,31 +29,12 @@ def full_and_number(op: Op, F: Value, y: Value, x: Value, e: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=(lambda x: T.arctan2(T.full_like(x, 3.0), x), lambda X: T.full_like(X, 3.0) * X),
-    never=(lambda x, y: T.full_like(y, 3.0) * x, lambda X: T.dot(T.ones_like(X), X)),
-)
-def full_beside_array(op: Op, F: Value, x: Value, e: Value) -> Equation:
-    """op(F, x) = op(e, x) where F is full of e, in the shape of x."""
-    return Equation(op(F, x), op(e, x), when=[like(F, x, e), by_element(op)])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=(lambda x: T.arctan2(x, T.full_like(x, 3.0)), lambda X: X / T.full_like(X, 3.0)),
-    never=(lambda x, y: x / T.full_like(y, 3.0), lambda X: T.dot(X, T.ones_like(X))),
-)
-def array_beside_full(op: Op, x: Value, F: Value, e: Value) -> Equation:
-    """op(x, F) = op(x, e) where F is full of e, in the shape of x."""
-    return Equation(op(x, F), op(x, e), when=[like(F, x, e), by_element(op)])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
     enabling=True,
     example=lambda x: T.where(T.full_like(x, True, dtype=bool), x, 0.0) + 1.0,
-    never=lambda x, y: T.where(T.full_like(y, True, dtype=bool), x, 0.0),
+    never=(
+        lambda x, y: T.where(T.full_like(y, True, dtype=bool), x, 0.0),
+        lambda X, x: T.where(T.full_like(X, x > 0.0), X, 0.0),
+    ),
 )
 def chosen_by_full(F: Value, x: Value, y: Value, e: Value) -> Equation:
     """where(F, x, y) = where(e, x, y) where F is full of e, in the shape of x."""

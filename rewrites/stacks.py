@@ -1,13 +1,10 @@
 """Arrays put side by side by `stack`: one alone, and parts of one entry."""
 
-from typing import Any
-
 import numpy as np
 
-import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, args, delay, ops
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, args, ops
 from scanopt.facts.parts import entry, takes_part_of_one
 from scanopt.facts.raising import fits
 from scanopt.facts.values import has_so_many_axes, of_dtype, same_type
@@ -63,20 +60,3 @@ def part_of_one_of_two_stacked(op: Op, x: Value, y: Value, j: Int, k: Int, z: Va
     checked = ops.shaped_like(ops.shaped_like(z, x, axes=n), y, axes=n)
     when = [takes_part_of_one(op, j, k), entry(args(x, y), k, z), has_so_many_axes(x, n), same_type(x, y)]
     return Equation(op(ops.stack(x, y, axis=j)), ops.expand_dims(checked, axis=(j,)), when=when)
-
-
-def _older(x: Any, oldest: Any, start: Any) -> Any:
-    """A state that starts with two rows, of which the step reads the last one."""
-    return scanopt.scan(lambda v, r, s: T.tanh(s) * v, x, {"initial": T.stack([oldest, start]), "taps": [-2, -1]})[0]
-
-
-@law(
-    licence="exact",
-    example=(lambda x, a, b: _older(x, a, b), lambda X: _older(X, T.zeros_like(X[0]), X[0])),
-    never=(lambda x, a, b: _older(x, a, T.cast(b, np.float32)), lambda X, y: _older(X, y, X[0])),
-)
-def initial_row_alone(c: Clock, s: State, xs: Args, x: Value, d: Text) -> Equation:
-    """Of initial rows that are stacked, a state that looks back one step needs the last one."""
-    rows = ops.stack(xs, axis=0)
-    when = [entry(xs, -1, x), of_dtype(x, d), of_dtype(rows, d), fits(rows)]
-    return Equation(delay(c, rows, s, 1), delay(c, ops.expand_dims(x, axis=(0,)), s, 1), when=when)

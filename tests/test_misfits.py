@@ -1,7 +1,7 @@
 """Lengths that are computed and do not fit: with and without kernels a program raises what the interpreter raises."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,3 +186,26 @@ def test_random_programs(seed: int) -> None:
         (4, 3, (3, 2), 5, 1),
     ]
     agree(drawn(seed), [*sizes, (3, 3, (1, 3), 3, 1)], WAYS[:2] if seed % 2 else WAYS[::2])
+
+
+def test_a_mask_that_does_not_fit_raises_only_where_it_is_read() -> None:
+    X, a, mask = T.TensorType("float64", (None, 3))("X"), T.dscalar("a"), T.constant(np.array([True, False, True]))
+    f = scanopt.function([X, a], scanopt.ifelse(a > 0, T.exp(X[mask, 1]).sum(), a))
+    assert f(np.ones((4, 3)), -1.0) == -1.0
+    with pytest.raises(IndexError):
+        f(np.ones((4, 3)), 1.0)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x, y: T.full_like(x, y) * x,
+        lambda x, y: T.where(T.full_like(x, y) > 0.3, x, 0.0),
+        lambda x, y: T.stack([x, T.full_like(x, y)])[0] * 2.0,
+    ],
+)
+def test_what_an_array_is_filled_with_has_to_fit(made: Callable[[Any, Any], Any]) -> None:
+    x, y = T.dvector("x"), T.dvector("y")
+    f = scanopt.function([x, y], made(x, y))
+    with pytest.raises(ValueError, match=r"broadcast|shape"):
+        f(np.ones(1), np.ones(3))

@@ -32,11 +32,6 @@ def _rows_by_number(x: Any, place: Callable[[Any, Any], Any]) -> Any:
     return _filter(lambda i, s, x: T.tanh(s + x[place(x.shape[0], i)]), count, np.float64(0), x)
 
 
-def _older(before: Any, start: Any, x: Any) -> Any:
-    """The same, where the state starts with one more row."""
-    return _filter(lambda v, r, s: T.tanh(s + v), x, {"initial": T.stack([before, start]), "taps": [-2, -1]})
-
-
 def _filled(x: Any) -> Any:
     """What is written row by row into an array that the loop carries."""
     write = lambda i, v, s, rows: (T.tanh(s + v), T.set_subtensor(rows[i], T.tanh(s + v)))  # noqa: E731
@@ -276,7 +271,6 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: _rows_by_number(x, lambda n, i: n - 1 - i),
         lambda x, y: _rows_by_number(x, lambda n, i: n - i - 1),
     ),
-    "an initial row that is not read": (lambda x, y: _tanh(y[0], x), lambda x, y: _older(y[1], y[0], x)),
     "an axis in front of both": (lambda x, y: x * T.exp(y), lambda x, y: (x[None] * T.exp(y)[None])[0]),
     "a product of joined vectors": (
         lambda x, y: _tanh_of(lambda v, s, W, U: T.dot(v, W) + T.dot(s, U), x, y, [_matrix(y, y), _matrix(y, x)]),

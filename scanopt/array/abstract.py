@@ -140,7 +140,7 @@ def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
     >>> cannot_raise(row, [Operand("float64", (3, None))])  # whatever the other length is
     True
     """
-    if op.spec.accepts_longer:
+    if op.accepts_longer:
         first, *rest = operands
         operands = [Operand(first.dtype, tuple(n or 0 for n in first.shape), first.value), *rest]
     if op.spec.refuse is None or any(None in x.shape for x in operands) or any(x.value is None for x in operands[1:]):

@@ -140,7 +140,7 @@ class OpSpec:
         smoothly.  Arguments and results that are neither float nor complex have none anyway.  For
         complex numbers g is dL/dRe + i dL/dIm, as in Theano.
 
-    batch_exact, inexact, by_layout, out, view, can_raise and data_shape may depend on the parameters:
+    batch_exact, inexact, by_layout, out, view, can_raise, data_shape and accepts_longer may depend on the parameters:
     a function of the op in place of the value.  Read them through the properties of `Op`.
     """
 
@@ -163,7 +163,7 @@ class OpSpec:
     ufunc: str | None = None
     gradient: Gradient | None = None
     refuse: Callable[..., None] | None = None
-    accepts_longer: bool = False
+    accepts_longer: bool | Callable[[Op], bool] = False
     doc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
 
@@ -303,6 +303,11 @@ class Op:
     def can_raise(self) -> bool:
         """Whether it raises depending on values or run-time lengths."""
         return self._flag(self.spec.can_raise)
+
+    @property
+    def accepts_longer(self) -> bool:
+        """Whether it accepts a longer first argument wherever it accepts one."""
+        return self._flag(self.spec.accepts_longer)
 
     @property
     def view(self) -> bool:

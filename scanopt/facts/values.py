@@ -114,7 +114,7 @@ def forward(v: Value) -> None:
 @fact
 def like(X: Value, x: Value, e: Value) -> Rules:
     """X has the shape of x, and every element equals the scalar e (full_like, or one written by the length of x)."""
-    yield when(X.is_(ops.full_like(x, e))).then(like(X, x, e))
+    yield when(X.is_(ops.full_like(x, e)), scalar(e)).then(like(X, x, e))
     yield when(X.is_(ops.repeat_rows(e, x.shape[0])), scalar(e), vector(x)).then(like(X, x, e))
 
 

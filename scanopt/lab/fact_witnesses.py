@@ -259,6 +259,7 @@ WITNESSES: dict[str, str] = {
     "keeps_dtype 1 keeps_dtype(op, d)": "value_seen_backwards, never 0",
     "keeps_dtype 1 d = dtype(x)": "number_out_of_left_matrix, never 3",
     "keeps_dtype 1 d = dtype(y)": "number_out_of_right_matrix, never 2",
+    "like 0 scalar(e)": "chosen_by_full, never 1",
     "like 1 scalar(e)": "zeros_added, never 4",
     "like 1 vector(x)": "right_identity_array, never 3",
     "in_each_row 0 n >= m+1": "sum_of_rows_moved_along, never 0",

@@ -374,7 +374,7 @@ register(
         data_shape=_depends_on_values,
         gradient=gradient_of_getitem,
         refuse=_refuse_getitem,
-        accepts_longer=True,
+        accepts_longer=lambda op: "mask" not in op.options["index"],  # which is as long as the axis
         doc="part of an array",
         params={"index": INDEX},
     )
