@@ -150,6 +150,13 @@ def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
     return Equation(ops.sum(v, axis=(0,), keepdims=False), total + times, when=when)
 
 
+def _moved_along(name: str, v: Value, X: Value, y: Value, d: Text) -> Equation:
+    """What comes of rows with y added in each is what comes of the rows, and y."""
+    op = ops(name, axis=(0,), keepdims=False)
+    when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(op(v), op(X) + y, when=when)
+
+
 @law(
     licence="reassoc",
     stepwise=True,
@@ -163,15 +170,7 @@ def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
 )
 def mean_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
     """The mean of rows with y added in each is the mean of the rows, and y."""
-    mean = ops("mean", axis=(0,), keepdims=False)
-    when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
-    return Equation(mean(v), mean(X) + y, when=when)
-
-
-def _extreme_moved_along(extreme: Op, v: Value, X: Value, y: Value, d: Text) -> Equation:
-    """Where y and an entry of X are infinite, with two signs, one side is no number."""
-    when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
-    return Equation(extreme(v), extreme(X) + y, when=when)
+    return _moved_along("mean", v, X, y, d)
 
 
 @law(
@@ -186,8 +185,8 @@ def _extreme_moved_along(extreme: Op, v: Value, X: Value, y: Value, d: Text) -> 
     ),
 )
 def greatest_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
-    """The greatest of rows with y added in each is the greatest of the rows, and y."""
-    return _extreme_moved_along(ops("max", axis=(0,), keepdims=False), v, X, y, d)
+    """The greatest of rows with y added in each is the greatest of the rows, and y, where not both are infinite."""
+    return _moved_along("max", v, X, y, d)
 
 
 @law(
@@ -202,5 +201,5 @@ def greatest_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
     ),
 )
 def least_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
-    """The least of rows with y added in each is the least of the rows, and y."""
-    return _extreme_moved_along(ops("min", axis=(0,), keepdims=False), v, X, y, d)
+    """The least of rows with y added in each is the least of the rows, and y, where not both are infinite."""
+    return _moved_along("min", v, X, y, d)

@@ -136,7 +136,7 @@ def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[Given, ...]:
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
 
 
-_LINEAR = {"cumsum", "mean", "sum", "sum_to"}
+_LINEAR = {"sum", "mean", "sum_to"}
 """Operators that a number may leave, and a sign."""
 
 

@@ -293,7 +293,9 @@ def numeric(v: Value) -> Int:
 
 
 def away(v: Value) -> Int:
-    """How many operators there are between v, on the spine of a state, and the state, or what it is read by."""
+    """How many operators there are between v and the state whose spine it is on, at least; 100 where one of them is not
+    on the spine.  Below zero v does not depend on the state: -1, or -2 for a constant.
+    """
     return Int("away", (v,))
 
 
