@@ -21,7 +21,7 @@ from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import Histories, read_first
-from scanopt.backends.kernels.homes import views_of_all
+from scanopt.backends.kernels.homes import first_sources
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
@@ -65,10 +65,8 @@ def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:
         for x in n.outs
         if w.axes(x) and (w.is_packed(x) or (isinstance(n, Nested) and w.part[x] == 1))
     }
-    sources, results = views_of_all(root.nodes, w), {k.value for k in root.loop.keeps}
+    sources = first_sources(root.nodes, made, [k.value for k in root.loop.keeps], w)
     for i, k in enumerate(root.loop.keeps):
-        source = k.value
-        while source in sources:
-            source = sources[source]
-        if source in made and source not in w.homes and (source == k.value or source not in results):
+        source = sources.get(k.value, k.value)
+        if source in made and source not in w.homes:
             w.homes[source] = w.homes[k.value] = (outs[i], ZERO)
