@@ -48,6 +48,28 @@ def test_extremes_of_rows(step: int, dtype: str) -> None:
         same_bits([a, b, s], [found], [odd(dtype, 5, n), odd(dtype, 5, n), odd(dtype, n)])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint64", "int8"])
+@np.errstate(all="ignore")
+def test_extremes_of_long_rows_and_their_places(dtype: str) -> None:
+    x = T.matrix("x", dtype=dtype)
+    ends = [T.argmax, T.argmin, T.max, T.min]
+    found, _ = scanopt.scan(lambda row: [end(row) for end in ends], x)
+    f = scanopt.function([x], [*found, *(end(x[0]) for end in ends)], fp="exact", backend="c")
+    for n in (1, 2, 9, 15, 16, 17, 31, 32, 33, 47, 64, 100, 257):
+        rows = [
+            odd(dtype, n),
+            RNG.choice(ODD[2:6], n),
+            RNG.integers(0, 3, n),
+            RNG.normal(size=n) * 9,
+            np.arange(n) % 40,
+        ]
+        at = np.r_[RNG.choice([1.0, 2.0, 3.0], n)]
+        at[RNG.integers(n)] = np.nan
+        value = np.array([*rows, at, -at, np.zeros(n)]).astype(dtype)
+        for y, z in zip(f(value), f.unoptimized(value), strict=True):
+            assert y.tobytes() == np.asarray(z).tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8", "uint64"])
 def test_extremes_of_integers_from_step_to_step(dtype: str) -> None:
     x, y = T.vector("x", dtype=dtype), T.vector("y", dtype=dtype)

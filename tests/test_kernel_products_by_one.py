@@ -1,4 +1,7 @@
-"""Products of which a factor has one element have the bits of `np.dot` in kernels: it multiplies, and adds nothing."""
+"""Products of which a factor has one element have the bits of `np.dot` in kernels: it multiplies, and adds nothing.
+
+Products of integers have its bits, too, written out where they are small.
+"""
 
 import itertools
 from typing import Any
@@ -55,3 +58,21 @@ def test_a_state_of_one_element() -> None:
         np.testing.assert_array_equal(found, expected)
         known = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(expected[known]))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint64"])
+@pytest.mark.parametrize("length", [None, 2])
+def test_products_of_integers(dtype: str, length: int | None) -> None:
+    xs, A = T.TensorType(dtype, (None, length))("xs"), T.TensorType(dtype, (length, length))("A")
+
+    def step(x: Any, s: Any, A: Any) -> list[Any]:
+        return [T.dot(A, s) + A, T.dot(A, x), T.dot(x, s), T.dot(x, x), T.dot(A.T, s[::-1])]
+
+    found, _ = scanopt.scan(step, xs, [A, None, None, None, None], A)
+    f = scanopt.function([xs, A], found, fp="exact", backend="c")
+    draw = np.random.default_rng(5)
+    for n in (1, 2, 3, 9, 33) if length is None else (2,):
+        values = [draw.integers(0, 100, shape).astype(dtype) for shape in ((4, n), (n, n))]
+        for x, y in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert all("compiled" in k.state for k in f.kernels)

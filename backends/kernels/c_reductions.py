@@ -1,7 +1,6 @@
 """Reductions of rows that lie packed, in C: with the bits of NumPy's inner loops, without a call for each row.
 
-NumPy adds up to 128 floats in eight sums, longer rows in halves.  Of extremes the order only decides which NaN is found
-and which of 0.0 and -0.0.  NumPy's loop is called there, and for long rows: it takes several vectors at a time.
+NumPy adds up to 128 floats in eight sums, longer rows in halves: its loop is called for these.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels.c_extremes import EXTREMES, extreme
 from scanopt.backends.kernels.c_operations import TYPES, operation
 
 __all__ = ["reduction"]
 
 IN_ORDER = ("multiply", "logical_and", "logical_or")
-EXTREMES = {"maximum": ">", "minimum": "<"}
 _SUM = """\
 static inline int reduce_add_T(T *y, const T *x, int64 n)
 {
@@ -33,27 +32,6 @@ static inline int reduce_add_T(T *y, const T *x, int64 n)
     }
     for (; i < n; i++) sum += x[i];
     *y = *y + sum;
-    return 1;
-}
-"""
-_EXTREME = """\
-static inline int reduce_OP_T(T *y, const T *x, int64 n)
-{
-    if (n > 32) return 0;
-    T found = *y;
-    int odd = found != found;
-    for (int64 i = 0; i < n; i++) {
-        const T element = x[i];
-        odd |= element != element;
-        found = found SIGN element ? found : element;
-    }
-    if (odd) return 0;
-    if (found == 0) {
-        int other = (*y == 0) & (!__builtin_signbit(*y) != !__builtin_signbit(found));
-        for (int64 i = 0; i < n; i++) other |= (x[i] == 0) & (!__builtin_signbit(x[i]) != !__builtin_signbit(found));
-        if (other) return 0;
-    }
-    *y = found;
     return 1;
 }
 """
@@ -77,7 +55,7 @@ def reduction(op: str, dtype: str) -> tuple[str, str] | None:
     if op == "add" and kind == "f":
         text = _SUM if adds_in_eight_sums() else ""
     elif op in EXTREMES and kind == "f":
-        text = _EXTREME.replace("SIGN", EXTREMES[op])
+        return f"reduce_{op}_{t}", extreme(op, dtype)
     elif op in IN_ORDER or (kind in "iu" and op in ("add", *EXTREMES)):
         element = "(x[i] != 0)" if dtype == "bool" else "x[i]"
         either = f"found {EXTREMES.get(op, '')} x[i] ? found : x[i]"

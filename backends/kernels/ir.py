@@ -185,7 +185,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Helper:
-    """A call of a function whose text stands in `random_words`."""
+    """A call of a function whose text stands in `random_words` or `c_extremes`: what it writes, and what it reads."""
 
     name: str
     arrays: tuple[str, ...]

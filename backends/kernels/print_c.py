@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scanopt.backends.kernels.c_extremes import FIRST_PLACES
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
@@ -173,7 +174,7 @@ class Printer:
             case Inner():
                 yield from self._inner(x, space)
             case Helper(name=name, arrays=arrays, numbers=numbers):
-                self.helpers.add(HELPERS[name])
+                self.helpers.add((HELPERS | FIRST_PLACES)[name])
                 args = ", ".join([*arrays, *(bare(self.expression(n)) for n in numbers)])
                 yield f"{space}{name}({args});"
             case Fail(status=status):

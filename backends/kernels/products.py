@@ -12,6 +12,7 @@ import numpy as np
 
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.integer_products import of_integers, write_integers
 from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
@@ -81,6 +82,9 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
     item = item_size(node.dtype)
     a, b = node.args
+    if of_integers(node, w):
+        write_integers(node, out, (_packed_factor(w, a, node), _packed_factor(w, b, node)), w)
+        return
     if any(_is_turned(x, node, w) for x in node.args) and a != b:
         _as_it_lies(node, out, w)
         return
@@ -208,13 +212,20 @@ def _packed(node: Product, w: Lowering) -> Expr | None:
     return test
 
 
+def _packed_factor(w: Lowering, name: str, node: Product) -> str:
+    """A pointer to a factor in C order."""
+    if name in w.env or name not in w.few:
+        return w.packed_before(name, node.dtype)
+    pointer = w.scratch(node.dtype, w.axes(name))
+    w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(w.few[name])]
+    return pointer
+
+
 def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
     """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
     axes, dtype = w.axes(name), node.dtype
     if name in w.few and name not in w.env:
-        pointer = w.scratch(dtype, axes)
-        w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(w.few[name])]
-        return pointer, tuple(times(s, item_size(dtype)) for s in packed(axes))
+        return _packed_factor(w, name, node), tuple(times(s, item_size(dtype)) for s in packed(axes))
     if node.as_they_lie:
         value = w.value(name)
         assert isinstance(value, Array)
@@ -222,7 +233,7 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
     if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
-    return w.packed_before(name, dtype), tuple(times(s, item_size(dtype)) for s in packed(axes))
+    return _packed_factor(w, name, node), tuple(times(s, item_size(dtype)) for s in packed(axes))
 
 
 def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:

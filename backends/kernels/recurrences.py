@@ -13,6 +13,7 @@ import numpy as np
 import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.forms import BITS
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Read, Step
 
 __all__ = ["written_out"]
@@ -179,9 +180,11 @@ _REDUCTIONS = {
 
 
 def _fold(step: Compute, types: Types) -> Sequence[Step]:
-    """f of the state and of all rows put together, in NumPy's order."""
+    """f of the state and of all rows put together, in NumPy's order, which bits of integers do not depend on."""
     (init, x), dtype = step.args, step.type.dtype
     name = str(step.op.options["ufunc"])
+    if name in BITS:
+        return _Recurrence(step, types).written(*_STEPS["fold_in_order"])
     wide = np.dtype(dtype).kind == "f" or np.dtype(dtype).itemsize == 8 or name not in ("add", "multiply")
     if name not in _REDUCTIONS or {types[init].dtype, types[x].dtype} != {dtype} or not wide:
         return ()

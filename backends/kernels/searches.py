@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scanopt.backends.kernels.c_extremes import FIRST_PLACES
 from scanopt.backends.kernels.columns import further
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
@@ -14,10 +15,12 @@ from scanopt.backends.kernels.ir import (
     Do,
     Expr,
     Fail,
+    Helper,
     If,
     Let,
     Lit,
     Load,
+    Point,
     Set,
     Steps,
     Stmt,
@@ -81,19 +84,33 @@ def _diagonal(node: Diagonal, w: Lowering) -> None:
 
 @written.register(Extreme)
 def _extreme(node: Extreme, w: Lowering) -> None:
-    """Along the last axis one element after the other; along others, rows of elements at a time."""
-    value, dtype = w.value(node.args[0]), w.dtype(node.args[0])
+    """Along the last axis row by row; along others, rows of elements at a time."""
+    value, dtype, axes = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.args[0])
     if isinstance(value, Scalar):
         raise NoForm("an extreme of a number")
-    axes, axis = w.axes(node.args[0]), node.axis
-    x, strides = w.whole(value, axes, dtype), packed(axes)
-    before, after = axes[:axis], axes[axis + 1 :]
-    kept = (*before, *after)
-    out = w.place(node.out) if kept else w.cell(INDEX)
+    kept = (*axes[: node.axis], *axes[node.axis + 1 :])
+    x, out = w.whole(value, axes, dtype), w.place(node.out) if kept else w.cell(INDEX)
+    find = f"first_{node.op}_{dtype}"
+    if node.axis == len(axes) - 1 and find in FIRST_PLACES and not w.device:
+        names, places = w.places(kept)
+        row, place = w.pointer(dtype), w.pointer(INDEX)
+        at = Point(place, out, index(ZERO, places, packed(kept)), INDEX)
+        start = Point(row, x, index(ZERO, places, packed(axes)[:-1]), dtype)
+        w.code += nest(kept, names, (at, start, Helper(find, (place, row), (axes[-1],))))
+    else:
+        _one_by_one(node, x, out, w)
+    if not kept:
+        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
+
+
+def _one_by_one(node: Extreme, x: str, out: str, w: Lowering) -> None:
+    """Write the search through the packed elements of an array, one after the other along the axis."""
+    axes, axis, dtype = w.axes(node.args[0]), node.axis, w.dtype(node.args[0])
+    before, after, strides = axes[:axis], axes[axis + 1 :], packed(axes)
     best = w.scratch(dtype, after) if after else w.cell(dtype)
-    names, places = w.places(kept)
+    names, places = w.places((*before, *after))
     lane = index(ZERO, places[axis:], packed(after))
-    there = index(ZERO, places, packed(kept))
+    there = index(ZERO, places, packed((*before, *after)))
     start = index(ZERO, places, (*strides[:axis], *strides[axis + 1 :]))
     inner = names[axis:]
     step = w.fresh("i")
@@ -109,8 +126,6 @@ def _extreme(node: Extreme, w: Lowering) -> None:
     )
     steps = Steps(step, plus(axes[axis], Lit(-1)), nest(after, inner, look))
     w.code += nest(before, names[:axis], (*begin, steps))
-    if not kept:
-        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
 
 
 @written.register(Search)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import product as pairs
 
 import numpy as np
@@ -26,15 +27,19 @@ Calling = Callable[[str], None]
 
 
 def known_sums(node: Product, w: Lowering) -> Sums | None:
-    """Of a small product of packed factors the order of the sum that each element is; None for others.
+    """Of a small product of packed factors the order of the sum that each element is, any of integers; None for others.
 
     Programs in which rounding is free take arrays that they are given as they lie: calls show if these are packed.
     """
     dims = _dims(node, w)
-    fits = w.tiles and not node.as_they_lie and node.dtype in ("float32", "float64")
-    if dims is None or not fits or any(w.dtype(x) != node.dtype for x in node.args):
+    if dims is None or not w.tiles or node.as_they_lie or any(w.dtype(x) != node.dtype for x in node.args):
         return None
     m, k, n = dims
+    if np.dtype(node.dtype).kind in "iu":
+        places: Iterator[Order] = map(OneProduct, range(k))
+        return (reduce(SumOfTwo, places),) * (m * n)
+    if node.dtype not in ("float32", "float64"):
+        return None
     item = np.dtype(node.dtype).itemsize
     found = orders_of(node.dtype, dims, (k * item, item), (n * item, item))
     if found is None or not node.by_dot or k > 1 or 1 not in (m, n):

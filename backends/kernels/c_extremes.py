@@ -1,0 +1,142 @@
+"""Extremes of rows that lie packed, and their places, in C: a vector register of elements at a time.
+
+Each lane keeps the first of its extremes, and where it was found; the last elements are gone through once more, which
+changes nothing.  Only which NaN is found, or which of 0.0 and -0.0, depends on the order: NumPy's loop is called there.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+import numpy as np
+
+from scanopt.backends.kernels.c_operations import TYPES
+from scanopt.backends.kernels.numpy_loops import DTYPES
+
+__all__ = ["EXTREMES", "FIRST_PLACES", "extreme"]
+
+EXTREMES = {"maximum": ">", "minimum": "<"}
+_FURTHER = {"greater": (">", "<="), "less": ("<", ">=")}
+_MOST = 256
+"""So many elements are put together without NumPy's loop, which takes no longer for more of them."""
+_LANES = """\
+#ifndef LANES_$T
+#if defined(__AVX512F__)
+#define LANES_$T (64 / (int)sizeof($T))
+#elif defined(__AVX__)
+#define LANES_$T (32 / (int)sizeof($T))
+#else
+#define LANES_$T (16 / (int)sizeof($T))
+#endif
+typedef $T lanes_$T __attribute__((vector_size(LANES_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
+typedef $I places_$T __attribute__((vector_size(LANES_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
+#define EITHER_$T(test, a, b) ((lanes_$T)(((test) & (places_$T)(a)) | (~(test) & (places_$T)(b))))
+#define HERE_$T(x) (*(const lanes_$T *)(x))
+#endif
+"""
+_PLACE = """\
+static inline int64 first_${OP}_in_lanes_$T(const $T *x, int64 n)
+{
+    enum { L = LANES_$T };
+    lanes_$T a = HERE_$T(x), b = HERE_$T(x + L);
+    places_$T odd = (a != a) | (b != b), p = {0}, q = p + L;
+    for (int64 i = 2 * L; i < n; i += 2 * L) {
+        const int64 k = i + 2 * L <= n ? i : n - 2 * L;
+        const lanes_$T c = HERE_$T(x + k), d = HERE_$T(x + k + L);
+        const places_$T first = c $SIGN a, second = d $SIGN b, here = (places_$T){0} + ($I)k;
+        odd |= (c != c) | (d != d);
+        p = (first & here) | (~first & p);
+        q = (second & (here + L)) | (~second & q);
+        a = EITHER_$T(first, c, a);
+        b = EITHER_$T(second, d, b);
+    }
+    const places_$T nearer = (b $SIGN a) | ((b == a) & (q < p));
+    a = EITHER_$T(nearer, b, a);
+    p = (nearer & q) | (~nearer & p);
+    $T best[L];
+    $I at[L], any = 0;
+    _Pragma("GCC unroll 16")
+    for (int i = 0; i < L; i++) { best[i] = a[i]; at[i] = p[i] + i; any |= odd[i]; }
+    _Pragma("GCC unroll 16")
+    for (int l = L / 2; l; l >>= 1)
+        _Pragma("GCC unroll 16")
+        for (int i = 0; i < l; i++) {
+            const int other = (best[l + i] $SIGN best[i]) | ((best[l + i] == best[i]) & (at[l + i] < at[i]));
+            best[i] = other ? best[l + i] : best[i];
+            at[i] = other ? at[l + i] : at[i];
+        }
+    return any ? -1 : at[0];
+}
+static inline void first_${OP}_$T(int64 *y, const $T *x, int64 n)
+{
+    $T best = x[0];
+    int64 at = n >= 2 * LANES_$T && n <= 0x7fffffff ? first_${OP}_in_lanes_$T(x, n) : -1;
+    if (at >= 0) { *y = at; return; }
+    at = 0;
+    for (int64 i = 1; i < n; i++)
+        if (!(x[i] $NOT best) & (best == best)) {
+            ONE_BY_ONE
+            best = x[i];
+            at = i;
+        }
+    *y = at;
+}
+"""
+_EXTREME = """\
+static inline int reduce_${OP}_$T($T *y, const $T *x, int64 n)
+{
+    enum { L = LANES_$T };
+    $T found = *y;
+    int odd = found != found, other = 0;
+    if (n > $MOST) return 0;
+    if (n < 2 * L)
+        for (int64 i = 0; i < n; i++) {
+            const $T element = x[i];
+            odd |= element != element;
+            found = found $SIGN element ? found : element;
+        }
+    else {
+        lanes_$T a = (lanes_$T){0} + found, b = a;
+        places_$T nan = {0};
+        for (int64 i = 0; i < n; i += 2 * L) {
+            const int64 k = i + 2 * L <= n ? i : n - 2 * L;
+            const lanes_$T c = HERE_$T(x + k), d = HERE_$T(x + k + L);
+            nan |= (c != c) | (d != d);
+            a = EITHER_$T(a $SIGN c, a, c);
+            b = EITHER_$T(b $SIGN d, b, d);
+        }
+        a = EITHER_$T(a $SIGN b, a, b);
+        for (int i = 0; i < L; i++) {
+            odd |= nan[i] != 0;
+            found = found $SIGN a[i] ? found : a[i];
+        }
+    }
+    if (odd) return 0;
+    if (found == 0) {
+        other = (*y == 0) & (!__builtin_signbit(*y) != !__builtin_signbit(found));
+        for (int64 i = 0; i < n; i++) other |= (x[i] == 0) & (!__builtin_signbit(x[i]) != !__builtin_signbit(found));
+        if (other) return 0;
+    }
+    *y = found;
+    return 1;
+}
+"""
+
+
+def extreme(op: str, dtype: str) -> str:
+    """The text of a function that puts a row of floats together; it returns 0 where NumPy's loop is to do that."""
+    return _text(_EXTREME, dtype, OP=op, SIGN=EXTREMES[op], MOST=_MOST)
+
+
+def _text(text: str, dtype: str, **words: object) -> str:
+    own = f"int{8 * np.dtype(dtype).itemsize}"
+    return Template(_LANES + text).substitute(words, T=TYPES[dtype], I=own)
+
+
+FIRST_PLACES = {
+    f"first_{op}_{dtype}": _text(_PLACE, dtype, OP=op, SIGN=sign, NOT=opposite)
+    for op, (sign, opposite) in _FURTHER.items()
+    for dtype in DTYPES
+    if np.dtype(dtype).itemsize >= 4
+}
+"""By name the text of a function that finds the first extreme of a row, for elements as wide as lanes for places."""
