@@ -1,5 +1,6 @@
 """Written by tests/stubs.py: what type checkers and editors see of this module."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 from scanopt.array import fft as _fft
 from scanopt.array import linalg as _linalg
@@ -397,8 +398,8 @@ def atanh(x: Any) -> Variable:
 def bcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
 
-def bcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `bcol`, by names (or a number of them)."""
+def bcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `bcol`, by names, or a list of them (or a number)."""
 
 def betainc(*args: Any) -> Variable:
     """scipy.special.betainc of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
@@ -427,8 +428,8 @@ def bitwise_right_shift(x: Any, y: Any) -> Variable:
 def bitwise_xor(x: Any, *more: Any) -> Variable:
     """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def bmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `bmatrix`, by names (or a number of them)."""
+def bmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `bmatrix`, by names, or a list of them (or a number)."""
 
 def bmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
@@ -436,38 +437,38 @@ def bmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def brow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
 
-def brows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `brow`, by names (or a number of them)."""
+def brows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `brow`, by names, or a list of them (or a number)."""
 
 def bscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int8."""
 
-def bscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `bscalar`, by names (or a number of them)."""
+def bscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `bscalar`, by names, or a list of them (or a number)."""
 
 def btensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int8."""
 
-def btensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `btensor3`, by names (or a number of them)."""
+def btensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor3`, by names, or a list of them (or a number)."""
 
 def btensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int8."""
 
-def btensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `btensor4`, by names (or a number of them)."""
+def btensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor4`, by names, or a list of them (or a number)."""
 
 def btensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int8."""
 
-def btensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `btensor5`, by names (or a number of them)."""
+def btensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor5`, by names, or a list of them (or a number)."""
 
 def bvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int8."""
 
-def bvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `bvector`, by names (or a number of them)."""
+def bvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `bvector`, by names, or a list of them (or a number)."""
 
 def cbrt(x: Any) -> Variable:
     """np.cbrt of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -475,14 +476,14 @@ def cbrt(x: Any) -> Variable:
 def ccol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
 
-def ccols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ccol`, by names (or a number of them)."""
+def ccols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ccol`, by names, or a list of them (or a number)."""
 
 def ceil(x: Any) -> Variable:
     """np.ceil of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def cmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `cmatrix`, by names (or a number of them)."""
+def cmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `cmatrix`, by names, or a list of them (or a number)."""
 
 def cmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
@@ -490,8 +491,8 @@ def cmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
-def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `col`, by names (or a number of them)."""
+def cols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `col`, by names, or a list of them (or a number)."""
 
 def complex(real: Any, imag: Any) -> Variable:
     """real + 1j * imag."""
@@ -520,32 +521,32 @@ def cosh(x: Any) -> Variable:
 def crow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
 
-def crows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `crow`, by names (or a number of them)."""
+def crows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `crow`, by names, or a list of them (or a number)."""
 
 def cscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype complex64."""
 
-def cscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `cscalar`, by names (or a number of them)."""
+def cscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `cscalar`, by names, or a list of them (or a number)."""
 
 def ctensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype complex64."""
 
-def ctensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ctensor3`, by names (or a number of them)."""
+def ctensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor3`, by names, or a list of them (or a number)."""
 
 def ctensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype complex64."""
 
-def ctensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ctensor4`, by names (or a number of them)."""
+def ctensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor4`, by names, or a list of them (or a number)."""
 
 def ctensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype complex64."""
 
-def ctensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ctensor5`, by names (or a number of them)."""
+def ctensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor5`, by names, or a list of them (or a number)."""
 
 def cummax(a: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
     """The greatest element so far along axis, over all elements in order where it is None; from a NaN on, NaN."""
@@ -568,14 +569,14 @@ def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: Non
 def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype complex64."""
 
-def cvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `cvector`, by names (or a number of them)."""
+def cvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `cvector`, by names, or a list of them (or a number)."""
 
 def dcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
 
-def dcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dcol`, by names (or a number of them)."""
+def dcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dcol`, by names, or a list of them (or a number)."""
 
 def deg2rad(x: Any) -> Variable:
     """np.deg2rad of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -589,8 +590,8 @@ def divide(x: Any, y: Any) -> Variable:
 def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
     """The pair (x // y, x % y)."""
 
-def dmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dmatrix`, by names (or a number of them)."""
+def dmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dmatrix`, by names, or a list of them (or a number)."""
 
 def dmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
@@ -598,38 +599,38 @@ def dmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def drow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
 
-def drows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `drow`, by names (or a number of them)."""
+def drows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `drow`, by names, or a list of them (or a number)."""
 
 def dscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype float64."""
 
-def dscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dscalar`, by names (or a number of them)."""
+def dscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dscalar`, by names, or a list of them (or a number)."""
 
 def dtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype float64."""
 
-def dtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dtensor3`, by names (or a number of them)."""
+def dtensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor3`, by names, or a list of them (or a number)."""
 
 def dtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype float64."""
 
-def dtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dtensor4`, by names (or a number of them)."""
+def dtensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor4`, by names, or a list of them (or a number)."""
 
 def dtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype float64."""
 
-def dtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dtensor5`, by names (or a number of them)."""
+def dtensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor5`, by names, or a list of them (or a number)."""
 
 def dvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype float64."""
 
-def dvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `dvector`, by names (or a number of them)."""
+def dvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `dvector`, by names, or a list of them (or a number)."""
 
 def eq(x: Any, y: Any) -> Variable:
     """np.equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -667,8 +668,8 @@ def fabs(x: Any) -> Variable:
 def fcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
-def fcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `fcol`, by names (or a number of them)."""
+def fcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `fcol`, by names, or a list of them (or a number)."""
 
 def fill(x: Any, value: Any) -> Variable:
     """Theano's `fill`: value, with its own dtype, broadcast to the shape of x."""
@@ -685,8 +686,8 @@ def floor_div(x: Any, y: Any) -> Variable:
 def floor_divide(x: Any, y: Any) -> Variable:
     """np.floor_divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def fmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `fmatrix`, by names (or a number of them)."""
+def fmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `fmatrix`, by names, or a list of them (or a number)."""
 
 def fmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
@@ -703,38 +704,38 @@ def fmod(x: Any, y: Any) -> Variable:
 def frow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
-def frows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `frow`, by names (or a number of them)."""
+def frows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `frow`, by names, or a list of them (or a number)."""
 
 def fscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype float32."""
 
-def fscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `fscalar`, by names (or a number of them)."""
+def fscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `fscalar`, by names, or a list of them (or a number)."""
 
 def ftensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype float32."""
 
-def ftensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ftensor3`, by names (or a number of them)."""
+def ftensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor3`, by names, or a list of them (or a number)."""
 
 def ftensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype float32."""
 
-def ftensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ftensor4`, by names (or a number of them)."""
+def ftensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor4`, by names, or a list of them (or a number)."""
 
 def ftensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype float32."""
 
-def ftensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ftensor5`, by names (or a number of them)."""
+def ftensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor5`, by names, or a list of them (or a number)."""
 
 def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype float32."""
 
-def fvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `fvector`, by names (or a number of them)."""
+def fvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `fvector`, by names, or a list of them (or a number)."""
 
 def gamma(*args: Any) -> Variable:
     """scipy.special.gamma of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
@@ -781,11 +782,11 @@ def i1(*args: Any) -> Variable:
 def icol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
 
-def icols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `icol`, by names (or a number of them)."""
+def icols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `icol`, by names, or a list of them (or a number)."""
 
-def imatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `imatrix`, by names (or a number of them)."""
+def imatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `imatrix`, by names, or a list of them (or a number)."""
 
 def imatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
@@ -802,14 +803,14 @@ def invert(x: Any) -> Variable:
 def irow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
 
-def irows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `irow`, by names (or a number of them)."""
+def irows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `irow`, by names, or a list of them (or a number)."""
 
 def iscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int32."""
 
-def iscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `iscalar`, by names (or a number of them)."""
+def iscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `iscalar`, by names, or a list of them (or a number)."""
 
 def isfinite(x: Any) -> Variable:
     """np.isfinite of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -823,26 +824,26 @@ def isnan(x: Any) -> Variable:
 def itensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int32."""
 
-def itensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `itensor3`, by names (or a number of them)."""
+def itensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor3`, by names, or a list of them (or a number)."""
 
 def itensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int32."""
 
-def itensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `itensor4`, by names (or a number of them)."""
+def itensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor4`, by names, or a list of them (or a number)."""
 
 def itensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int32."""
 
-def itensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `itensor5`, by names (or a number of them)."""
+def itensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor5`, by names, or a list of them (or a number)."""
 
 def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int32."""
 
-def ivectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ivector`, by names (or a number of them)."""
+def ivectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ivector`, by names, or a list of them (or a number)."""
 
 def j0(*args: Any) -> Variable:
     """scipy.special.j0 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
@@ -859,8 +860,8 @@ def lcm(x: Any, y: Any) -> Variable:
 def lcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
 
-def lcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `lcol`, by names (or a number of them)."""
+def lcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `lcol`, by names, or a list of them (or a number)."""
 
 def ldexp(x: Any, y: Any) -> Variable:
     """np.ldexp of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -877,8 +878,8 @@ def less(x: Any, y: Any) -> Variable:
 def less_equal(x: Any, y: Any) -> Variable:
     """np.less_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def lmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `lmatrix`, by names (or a number of them)."""
+def lmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `lmatrix`, by names, or a list of them (or a number)."""
 
 def lmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
@@ -919,14 +920,14 @@ def logical_xor(x: Any, *more: Any) -> Variable:
 def lrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
 
-def lrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `lrow`, by names (or a number of them)."""
+def lrows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `lrow`, by names, or a list of them (or a number)."""
 
 def lscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int64."""
 
-def lscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `lscalar`, by names (or a number of them)."""
+def lscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `lscalar`, by names, or a list of them (or a number)."""
 
 def lt(x: Any, y: Any) -> Variable:
     """np.less of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -934,29 +935,29 @@ def lt(x: Any, y: Any) -> Variable:
 def ltensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int64."""
 
-def ltensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ltensor3`, by names (or a number of them)."""
+def ltensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor3`, by names, or a list of them (or a number)."""
 
 def ltensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int64."""
 
-def ltensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ltensor4`, by names (or a number of them)."""
+def ltensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor4`, by names, or a list of them (or a number)."""
 
 def ltensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int64."""
 
-def ltensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ltensor5`, by names (or a number of them)."""
+def ltensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor5`, by names, or a list of them (or a number)."""
 
 def lvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int64."""
 
-def lvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `lvector`, by names (or a number of them)."""
+def lvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `lvector`, by names, or a list of them (or a number)."""
 
-def matrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `matrix`, by names (or a number of them)."""
+def matrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `matrix`, by names, or a list of them (or a number)."""
 
 def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
@@ -1081,14 +1082,14 @@ def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | 
 def row_stack(tup: Any, *, dtype: Any = ..., casting: Any = ...) -> Variable:
     """Arrays under each other."""
 
-def rows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `row`, by names (or a number of them)."""
+def rows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `row`, by names, or a list of them (or a number)."""
 
 def scalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype `config.floatX`."""
 
-def scalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `scalar`, by names (or a number of them)."""
+def scalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `scalar`, by names, or a list of them (or a number)."""
 
 def sgn(x: Any) -> Variable:
     """np.sign of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1147,20 +1148,20 @@ def tanh(x: Any) -> Variable:
 def tensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype `config.floatX`."""
 
-def tensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `tensor3`, by names (or a number of them)."""
+def tensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor3`, by names, or a list of them (or a number)."""
 
 def tensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype `config.floatX`."""
 
-def tensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `tensor4`, by names (or a number of them)."""
+def tensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor4`, by names, or a list of them (or a number)."""
 
 def tensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype `config.floatX`."""
 
-def tensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `tensor5`, by names (or a number of them)."""
+def tensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor5`, by names, or a list of them (or a number)."""
 
 def trapz(y: Any, x: Any = ..., dx: Any = ..., axis: int = ...) -> Variable:
     """The integral of samples y along an axis by the trapezoidal rule."""
@@ -1180,20 +1181,20 @@ def var(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., ddof: float 
 def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype `config.floatX`."""
 
-def vectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `vector`, by names (or a number of them)."""
+def vectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `vector`, by names, or a list of them (or a number)."""
 
 def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
 
-def wcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wcol`, by names (or a number of them)."""
+def wcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wcol`, by names, or a list of them (or a number)."""
 
 def where(condition: Any, x: Any = ..., y: Any = ...) -> Any:
     """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  With a condition alone: where it holds."""
 
-def wmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wmatrix`, by names (or a number of them)."""
+def wmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wmatrix`, by names, or a list of them (or a number)."""
 
 def wmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
@@ -1201,38 +1202,38 @@ def wmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def wrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
 
-def wrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wrow`, by names (or a number of them)."""
+def wrows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wrow`, by names, or a list of them (or a number)."""
 
 def wscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int16."""
 
-def wscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wscalar`, by names (or a number of them)."""
+def wscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wscalar`, by names, or a list of them (or a number)."""
 
 def wtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int16."""
 
-def wtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wtensor3`, by names (or a number of them)."""
+def wtensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor3`, by names, or a list of them (or a number)."""
 
 def wtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int16."""
 
-def wtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wtensor4`, by names (or a number of them)."""
+def wtensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor4`, by names, or a list of them (or a number)."""
 
 def wtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int16."""
 
-def wtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wtensor5`, by names (or a number of them)."""
+def wtensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor5`, by names, or a list of them (or a number)."""
 
 def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int16."""
 
-def wvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `wvector`, by names (or a number of them)."""
+def wvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `wvector`, by names, or a list of them (or a number)."""
 
 def xor(x: Any, *more: Any) -> Variable:
     """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1240,8 +1241,8 @@ def xor(x: Any, *more: Any) -> Variable:
 def zcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
 
-def zcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `zcol`, by names (or a number of them)."""
+def zcols(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `zcol`, by names, or a list of them (or a number)."""
 
 def zeros(shape: Any, dtype: Any = ...) -> Variable:
     """An array of zeros in a shape of ints and integer scalars (`config.floatX`)."""
@@ -1249,8 +1250,8 @@ def zeros(shape: Any, dtype: Any = ...) -> Variable:
 def zeros_like(x: Any, dtype: Any = ..., *, shape: Any = ...) -> Variable:
     """An array of zeros in the shape and the dtype of x, unless others are given."""
 
-def zmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `zmatrix`, by names (or a number of them)."""
+def zmatrices(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `zmatrix`, by names, or a list of them (or a number)."""
 
 def zmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
@@ -1258,35 +1259,35 @@ def zmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def zrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
 
-def zrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `zrow`, by names (or a number of them)."""
+def zrows(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `zrow`, by names, or a list of them (or a number)."""
 
 def zscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype complex128."""
 
-def zscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `zscalar`, by names (or a number of them)."""
+def zscalars(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `zscalar`, by names, or a list of them (or a number)."""
 
 def ztensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype complex128."""
 
-def ztensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ztensor3`, by names (or a number of them)."""
+def ztensor3s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor3`, by names, or a list of them (or a number)."""
 
 def ztensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype complex128."""
 
-def ztensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ztensor4`, by names (or a number of them)."""
+def ztensor4s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor4`, by names, or a list of them (or a number)."""
 
 def ztensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype complex128."""
 
-def ztensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `ztensor5`, by names (or a number of them)."""
+def ztensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor5`, by names, or a list of them (or a number)."""
 
 def zvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype complex128."""
 
-def zvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
-    """Several of `zvector`, by names (or a number of them)."""
+def zvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
+    """Several of `zvector`, by names, or a list of them (or a number)."""

@@ -650,6 +650,16 @@ CASES: dict[str, list[Case]] = {
         Case('T.nnet.max_pool(x, 2, padding="wide")', ValueError, ["'valid', 'full', 'half', 'same'", "'wide'"]),
         Case("T.nnet.one_hot(x, 3)", TypeError, ["one_hot takes integers", "'x' float64[?]"]),
     ],
+    "New arrays": [
+        Case("T.dvector(3)", TypeError, ["the name of a symbolic array is a string", "found 3"]),
+        Case('T.vector("v", shape=3)', TypeError, ["a shape is a tuple with a length, or None", "found 3"]),
+        Case('T.vector("v", shape=(2, 3))', ValueError, ["T.vector has 1 axes", "(2, 3)"]),
+        Case('T.tensor("float64", (k,), "v")', TypeError, ["a length is an integer, or None", "'k' int64[]"]),
+        Case('T.tensor("float64", (2.0,), "v")', TypeError, ["a length is an integer, or None", "2.0"]),
+        Case('T.tensor("float64", (-1,), "v")', ValueError, ["a length is at least 0, or None", "-1"]),
+        Case('T.tensor("float63", (3,), "v")', TypeError, ["'float63'"]),
+        Case('T.tensor(object, (3,), "v")', TypeError, ["numbers or truth values", "'object'"]),
+    ],
     "Axes with names": [
         Case('T.dmatrix("Y", axes=("time",))', ValueError, ["'Y' float64[?, ?]", "2 different names", "('time',)"]),
         Case('T.dmatrix("Y", axes="ab")', TypeError, ["a name for each axis", "('time', 'unit')", "'ab'"]),
@@ -1028,6 +1038,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 WITHOUT_PLACE = (
+    "New arrays",
     "Axes with names",
     "Functions of arrays",
     "Queries",

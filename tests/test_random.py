@@ -378,8 +378,25 @@ def test_invalid_parameters_raise(text: str) -> None:
 def test_too_many_without_replacement() -> None:
     with pytest.raises(ValueError, match="without replacement"):
         value(R.choice(R.key(1), 3, 4, False, [0.5, 0.5, 0, 0]))
-    with pytest.raises(ValueError, match="reshape"):
+    with pytest.raises(ValueError, match="without replacement: entries - places wanted must be at least 0"):
         R.choice(R.key(1), 5, 4, False)
+    n = T.lscalar("n")
+    for size, a, good, bad in (((2, n), 6, 3, 4), ((2, 3), n, 6, 5)):
+        f = scanopt.function([n], R.choice(R.key(1), size, a, False))
+        with pytest.raises(ValueError, match="without replacement: entries - places wanted must be at least 0"):
+            f(bad)
+        assert sorted(f(good).ravel()) == list(range(6))
+
+
+def test_a_probability_for_each_entry() -> None:
+    x, a = T.dvectors("x", "a")
+    with pytest.raises(ValueError, match="p has 3 probabilities for 2 entries"):
+        R.choice(R.key(1), 5, 2, p=[0.5, 0.25, 0.25])
+    f = scanopt.function([x, a], R.choice(R.key(1), 5, a, p=x))
+    assert set(f([0.0, 1.0], [3.0, 4.0])) == {4.0}
+    for run in (f, f.unoptimized):
+        with pytest.raises(ValueError, match="axis 0 has length 3, not 2"):
+            run([0.5, 0.25, 0.25], [3.0, 4.0])
 
 
 def test_keys_from_symbols() -> None:

@@ -233,6 +233,9 @@ def test_constructor_arguments() -> None:
         T.fvector("x", dtype="float64")
     with pytest.raises(ValueError, match="2 axes"):
         T.matrix(shape=(3,))
+    assert [v.name for v in T.dvectors(["a", "b"])] == [v.name for v in T.dvectors("a b")] == ["a", "b"]
+    length = T.tensor("float64", [np.int64(3), None], "x").type.shape[0]
+    assert type(length) is int
 
 
 def test_float_x() -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.types import Dim, TensorType, dtype_name
+from scanopt.array.types import Dim, TensorType, dtype_name, lengths
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
@@ -168,9 +168,10 @@ def shared(
         raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__}){hint}")
     if broadcastable is not None:
         shape = [1 if one else None for one in broadcastable] if shape is None else shape
-    if shape is not None and len(shape) != data.ndim:
-        raise ValueError(f"shared was given the shape {tuple(shape)} for a value with {data.ndim} axes")
-    v = SharedVariable(data, name, None if shape is None else tuple(shape))
+    known = None if shape is None else lengths(shape)
+    if known is not None and len(known) != data.ndim:
+        raise ValueError(f"shared was given the shape {known} for a value with {data.ndim} axes")
+    v = SharedVariable(data, name, known)
     if borrow:
         v.set_value(data, borrow=True)
     return with_axes(v, axes)
@@ -192,7 +193,8 @@ def tensor(*given: Any, **named: Any) -> Variable:
     'X' float64[time: ?, unit: ?]
     """
     first = ["dtype", "shape", "name"]
-    if given and ("dtype" in named or (isinstance(given[0], str) and not _is_dtype(given[0]))):
+    shape_next = len(given) > 1 and isinstance(given[1], list | tuple)  # then a dtype stands first, known or not
+    if given and ("dtype" in named or (isinstance(given[0], str) and not shape_next and not _is_dtype(given[0]))):
         first = ["name", "dtype", "shape"] if "dtype" not in named else ["name", "shape"]
     if len(given) > len(first):
         raise TypeError(f"T.tensor takes a dtype, a shape and a name, found {len(given)} arguments")
@@ -216,9 +218,9 @@ def _input(
     broadcastable: Sequence[bool] | None = None,
     axes: Sequence[str] | None = None,
 ) -> Variable:
-    lengths = shape if broadcastable is None else [1 if one else None for one in broadcastable]
-    lengths = [None] * len(axes or ()) if lengths is None else lengths
-    return with_axes(_variable(dtype, lengths, name), axes)
+    known = shape if broadcastable is None else [1 if one else None for one in broadcastable]
+    known = [None] * len(axes or ()) if known is None else known
+    return with_axes(_variable(dtype, known, name), axes)
 
 
 V = TypeVar("V", bound=Variable)
@@ -237,7 +239,7 @@ def with_axes(x: V, axes: Sequence[str] | None) -> V:
 
 
 def _variable(dtype: str | None, shape: Sequence[Dim], name: str | None) -> Variable:
-    return Variable(TensorType(dtype or config.floatX, tuple(shape)), name)
+    return Variable(TensorType(dtype or config.floatX, lengths(shape)), name)
 
 
 _PREFIXES = {
@@ -259,9 +261,10 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
     ) -> Variable:
         if fixed and dtype and dtype_name(dtype) != fixed:
             raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
-        if shape is not None and len(shape) != len(default):
-            raise ValueError(f"T.{title} has {len(default)} axes, found shape {tuple(shape)}")
-        return with_axes(_variable(fixed or dtype, default if shape is None else shape, name), axes)
+        known = default if shape is None else lengths(shape)
+        if len(known) != len(default):
+            raise ValueError(f"T.{title} has {len(default)} axes, found shape {known}")
+        return with_axes(_variable(fixed or dtype, known, name), axes)
 
     make.__name__ = make.__qualname__ = title
     make.__doc__ = (
@@ -273,14 +276,15 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
 
 
 def _plural(one: Callable[..., Variable], title: str) -> Callable[..., Any]:
-    def make(*names: str | int, dtype: str | None = None) -> list[Variable]:
+    def make(*names: str | int | Iterable[str], dtype: str | None = None) -> list[Variable]:
         if len(names) == 1 and isinstance(names[0], int):
             return [one(dtype=dtype) for _ in range(names[0])]
-        words = [word for name in names for word in str(name).split()]
+        given: Iterable[Any] = names[0] if len(names) == 1 and not isinstance(names[0], str | int) else names
+        words = [word for name in given for word in str(name).split()]
         return [one(word, dtype=dtype) for word in words]
 
     make.__name__ = make.__qualname__ = title
-    make.__doc__ = f"Several of `{one.__name__}`, by names (or a number of them)."
+    make.__doc__ = f"Several of `{one.__name__}`, by names, or a list of them (or a number)."
     return make
 
 

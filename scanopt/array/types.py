@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from scanopt import features
 from scanopt.config import config
 
-__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "dtype_name"]
+__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "dtype_name", "lengths"]
 
 Dim = int | None
 """The length of one axis: an int when it is known before the run, else None."""
@@ -44,9 +46,8 @@ class TensorType:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtype_name(self.dtype))
-        if any(isinstance(n, bool) for n in self.shape):  # broadcastable flags, as in Theano
-            shape = tuple((1 if n else None) if isinstance(n, bool) else n for n in self.shape)
-            object.__setattr__(self, "shape", shape)
+        if not (type(self.shape) is tuple and all(n is None or (type(n) is int and n >= 0) for n in self.shape)):
+            object.__setattr__(self, "shape", lengths(self.shape))
 
     def __call__(self, name: str | None = None) -> Any:
         """A new variable of this type."""
@@ -100,10 +101,35 @@ class TensorType:
         return f"{self.dtype}[{', '.join(named)}]"
 
 
+def lengths(shape: Any) -> tuple[Dim, ...]:
+    """The shape that users mean, who write any integers, a list, or Theano's flags of axes that broadcast.
+
+    Raises TypeError, ValueError for what is no length.
+
+    >>> lengths([np.int64(3), None, True, False])
+    (3, None, 1, None)
+    """
+    if not isinstance(shape, Iterable) or isinstance(shape, str):
+        raise TypeError(f"a shape is a tuple with a length, or None, for each axis, found {shape!r}")
+    return tuple(_length(n) for n in shape)
+
+
+def _length(n: Any) -> Dim:
+    if n is None or isinstance(n, bool | np.bool_):
+        return 1 if n else None
+    try:
+        length = index(n)
+    except TypeError:
+        raise TypeError(f"a length is an integer, or None where it is not known before the run, found {n!r}") from None
+    if length < 0:
+        raise ValueError(f"a length is at least 0, or None where it is not known before the run, found {length}")
+    return length
+
+
 def dtype_name(dtype: Any) -> str:
     """NumPy's name of a dtype; "floatX" is `config.floatX`, as in Theano.  Raises TypeError for what is no dtype.
 
-    Symbolic arrays hold numbers and truth values: texts, dates and records are refused, too.
+    Symbolic arrays hold numbers and truth values: texts, dates, records and Python objects are refused, too.
 
     >>> dtype_name(np.float32), dtype_name("i8"), dtype_name("floatX")
     ('float32', 'int64', 'float64')
@@ -115,6 +141,6 @@ def dtype_name(dtype: Any) -> str:
 def _name(dtype: Any) -> str:
     """NumPy puts the name of a dtype together each time it is asked."""
     found = np.dtype(dtype)
-    if found.kind in "USTMmV":
+    if found.kind in "USTMmVO":
         raise TypeError(f"a symbolic array holds numbers or truth values, found the dtype {str(found.name)!r}")
     return str(found.name)

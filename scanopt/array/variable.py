@@ -48,6 +48,8 @@ class Variable(Attributes, Displayed):
     """Whether its shape, or that of what was made of it, was asked for: where lengths are known, no graph says so."""
 
     def __init__(self, type: TensorType, name: str | None = None, owner: Node | None = None, index: int = 0) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"the name of a symbolic array is a string, found {name!r}")
         self.type = type
         self.name = name
         self.owner = owner
@@ -112,9 +114,8 @@ class Variable(Attributes, Displayed):
         Source: the documents' `variable.eval`.
         """
         given = dict(inputs_to_values or {})
-        for x in given:
-            if not isinstance(x, Variable):
-                raise TypeError(f"eval takes values by variable, as in z.eval({{x: 1.0}}), found the key {x!r}")
+        if others := [x for x in given if not isinstance(x, Variable)]:
+            raise TypeError(f"eval takes values by variable, as in z.eval({{x: 1.0}}), found the key {others[0]!r}")
         compiled: dict[frozenset[Variable], tuple[list[Variable], Any]] = self.__dict__.setdefault("_compiled", {})
         key = frozenset(given)
         if key not in compiled:

@@ -79,7 +79,8 @@ def _plain_guess(initials: Sequence[Initial], calls: Calls) -> Asking[list[Tenso
 
 
 def _number_type(initial: Initial) -> TensorType:
-    return TensorType(np.asarray(initial.value).dtype.name, ())
+    """That of a bare number; nothing reads that of an output that is not fed back."""
+    return TensorType(np.asarray(initial.value if initial.fed_back else 0.0).dtype.name, ())
 
 
 def _guess_args(initial: Initial) -> Sequence[Any]:

@@ -15,6 +15,8 @@ A key is a uint64 vector of three words: two of key, and the number of the draw,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -337,13 +339,14 @@ def choice(key: Any, size: Any = (), a: Any = 2, replace: bool = True, p: Any = 
            dtype: Any = None) -> Variable:  # fmt: skip
     """Entries of a along its first axis (of the integers below a, if it is one), with probabilities p.
 
-    Raises ValueError when p does not sum to 1, or too few are left without replacement.
+    Raises ValueError when p does not sum to 1 or has not a place for each entry, or too few are left without
+    replacement.
     """
     source = as_variable(a)
     many = dims_of(source)[0] if source.ndim else as_dims(a)[0]
     dims = _dims(size, ndim)
     if p is not None:
-        chance = _valid(as_tensor_variable(p, ndim=1), "choice: p", low=0, high=1, sums="one")
+        chance = _valid(_chances(as_tensor_variable(p, ndim=1), many), "choice: p", low=0, high=1, sums="one")
         places = _draw("choice", key, dims, "int64", chance, replace=bool(replace))
     elif replace:
         places = integers(key, many, size=dims)
@@ -353,13 +356,22 @@ def choice(key: Any, size: Any = (), a: Any = 2, replace: bool = True, p: Any = 
     return chosen if dtype is None else cast(chosen, dtype_name(dtype))
 
 
+def _chances(p: Variable, many: Any) -> Variable:
+    """Probabilities, one for each of so many entries: checked now if both lengths are known, else when it is used."""
+    (n,) = dims_of(p)
+    if not (isinstance(n, int) and isinstance(many, int)):
+        return specify_shape(p, (many,))
+    if n != many:
+        raise ValueError(f"choice: p has {n} probabilities for {many} entries")
+    return p
+
+
 def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
     """The first places of a permutation, in the shape of the size."""
-    count: Any = 1
-    for n in dims:
-        count = count * n
-    order = _draw("permutation", key, (many,), "int64")
-    return reshape_to(order[:count], dims)
+    wanted: Any = reduce(mul, dims, 1)
+    left = _valid(many - wanted, "choice without replacement: entries - places wanted", low=0)
+    order = _draw("permutation", key, (many if isinstance(left, Constant) else left + wanted,), "int64")
+    return reshape_to(order[:wanted], dims)
 
 
 def __getattr__(name: str) -> Any:
