@@ -55,7 +55,18 @@ def swapped(u: Any, m: Any) -> Any:
     return scanopt.scan(step, outputs_info=u, n_steps=6)[0][-1]
 
 
-@pytest.mark.parametrize("made", [heat, rows_of_matrices, distances, read_elsewhere, swapped])
+def paths(u: Any, m: Any) -> Any:
+    """All that an inner loop keeps is the new state."""
+
+    def row(costs: Any, before: Any) -> Any:
+        inner = lambda cost, up, left: cost + T.minimum(up, left)  # noqa: E731
+        return scanopt.scan(inner, [costs, before], outputs_info=T.constant(np.inf, dtype="float64"))[0]
+
+    rows = scanopt.scan(row, m, u)[0]
+    return [rows[-1], T.sum(rows, axis=1)]
+
+
+@pytest.mark.parametrize("made", [heat, rows_of_matrices, distances, read_elsewhere, swapped, paths])
 def test_parts_have_the_bits_of_the_interpreter(made: Callable[..., Any]) -> None:
     u, m = T.dvector("u"), T.dmatrix("m")
     f = scanopt.function([u, m], made(u, m), fp="exact", backend="c", on_unused_input="ignore")
@@ -69,10 +80,35 @@ def test_parts_have_the_bits_of_the_interpreter(made: Callable[..., Any]) -> Non
     assert "kernels compiled" in str(f.kernels[-1]), f.kernels
 
 
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 20])
+def test_rows_that_are_stacked(columns: int) -> None:
+    s, v = T.dtensor3("s"), T.dtensor3("v")
+
+    def step(v: Any, s: Any) -> list[Any]:
+        a, b, c = s[0], s[1], s[2]
+        new = T.stack([T.where(b > a, b, v), T.roll(a, 1, axis=0) + b, T.sin(c) - v])
+        return [new, T.argmax(new, axis=0), T.argmin(new[0], axis=0)]
+
+    found, _ = scanopt.scan(step, v, [s, None, None])
+    f = scanopt.function([s, v], found, fp="exact", backend="c")
+    draw = np.random.default_rng(0)
+    values = draw.normal(size=(3, 20, columns)), draw.normal(size=(4, 20, columns))
+    for x, y in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert "kernels compiled" in str(f.kernels[-1])
+
+
 def test_no_array_is_made_in_between() -> None:
     u = T.dvector("u")
     f = scanopt.function([u], heat(u, None), backend="c")
     f(np.linspace(0, 1, 1000))
+    assert f.kernels[-1].memory < 3 * 8000
+
+
+def test_rows_of_an_inner_loop_are_written_where_the_state_lies() -> None:
+    u, m = T.dvector("u"), T.dmatrix("m")
+    f = scanopt.function([u, m], paths(u, m)[0], backend="c")
+    f(np.ones(1000), np.ones((5, 1000)))
     assert f.kernels[-1].memory < 3 * 8000
 
 

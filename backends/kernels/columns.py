@@ -169,11 +169,11 @@ def _block(
     for e, name, place, dtype in zip(stage.ends, kept, at, of, strict=True):
         x, old = values[e.args[0]], Load(name, Var(i), dtype)
         if isinstance(e, Extreme):
-            was = w.fresh("v")
-            look.append(Let(was, old, dtype))
+            was, found = w.fresh("v"), w.fresh("j")
+            look += [Let(was, old, dtype), Let(found, Load(place, Var(i), INDEX), INDEX)]
             beyond = further(e.op, x, Var(was, dtype), dtype)
             look.append(Store(name, Var(i), Do("where", (beyond, x, Var(was, dtype)), dtype, dtype)))
-            look.append(Store(place, Var(i), Do("where", (beyond, here, Load(place, Var(i), INDEX)), INDEX, INDEX)))
+            look.append(Store(place, Var(i), Do("where", (beyond, here, Var(found)), INDEX, INDEX)))
         else:
             look.append(Store(name, Var(i), Do(e.op, (old, x), dtype, dtype)))
     body.append(Steps(row, plus(stage.axes[0], Lit(-1)), (For(i, width, tuple(look)),)))

@@ -117,7 +117,9 @@ class LoopFrame:
         self.registers: dict[int, list[str]] = {}
         self.variables: dict[int, list[str]] = {}
         self.rings: dict[int, tuple[str, int]] = {}
-        made = (n.out for n in nested.nodes if isinstance(n, COMPUTED) or is_copy(n, w))
+        made = [n.out for n in nested.nodes if isinstance(n, COMPUTED) or is_copy(n, w)]
+        inner = [n.loop for n in nested.nodes if isinstance(n, Nested) and n.loop.until is None and not w.device]
+        made += [k.out for loop in inner for k in loop.keeps if k.rows is None]
         self.computed = {name for name in made if w.axes(name)}
         wanted = [*(s.update for s in self.loop.states), *(k.value for k in self.loop.keeps)]
         rows = {k.out for n in nested.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}

@@ -82,7 +82,7 @@ def _made(node: Node) -> list[str]:
 def _fits(name: str, join: Join, w: Lowering) -> bool:
     """Whether the elements of a part lie together in the joined array."""
     axes, own = w.axes(join.out), w.axes(name)
-    if join.axis or join.new or is_few(axes) or is_few(own) or len(own) != len(axes):
+    if join.axis or is_few(axes) or is_few(own) or not own or len(own) != len(axes) - join.new:
         return False
     known = not any(w.grows(n) for a in (join.out, *join.args) for n in w.axes(a))
-    return own[1:] == axes[1:] and w.dtype(name) == join.dtype and known
+    return own[1 - join.new :] == axes[1:] and w.dtype(name) == join.dtype and known

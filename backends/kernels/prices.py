@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
-from scanopt.backends.kernels.nodes import Call, Contract, Convolve, NoForm, Product, Products, Reduce, Running
+from scanopt.backends.kernels.nodes import Call, Contract, Convolve, Nested, NoForm, Product, Products, Reduce, Running
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.small_systems import MOST_ROWS
 from scanopt.extraction.cost import CACHE, NUMPY, CostTable, Work, bytes_of, elements
@@ -55,14 +55,14 @@ class KernelCosts(CostTable):
         form = _form(op, tuple(args), out)
         if form == "none":
             return NUMPY(work) + self.broken
-        kind = op.cost if op.cost in self.call else "arith"
+        kind = "cumulative" if form == "steps" else op.cost if op.cost in self.call else "arith"
         if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
             return self.element["small system"] * elements(work, kind)
-        call = self.call[kind] if form == "plain" else max(self.call[kind], self.call[form])
+        call = max(self.call[kind], self.call["inner"] if form == "inner" else 0.0)
         if not work.out.ndim and not any(x.ndim for x in work.args):
-            return self.element[kind] + (self.call[form] if form != "plain" else 0.0)
+            return self.element[kind] + (self.call["inner"] if form == "inner" else 0.0)
         each = self.element["product of a vector" if kind == "product" and _has_vector(work) else kind]
-        return call + each * elements(work, kind) + self.kind["step"] * _steps(work)
+        return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_bytes(self, nbytes: float) -> float:
         """Nanoseconds of holding one value of so many bytes."""
@@ -76,22 +76,21 @@ def _has_vector(work: Work) -> bool:
 
 def _steps(work: Work) -> float:
     """The steps of the loop that an operator stands for; those of two would run side by side in one loop."""
-    if work.op is None or work.op.cost != "cumulative":
-        return 0.0
     rows = work.out if work.out.ndim == work.args[0].ndim else work.args[-1]
     return float(rows.shape[0] or 0 if rows.ndim else 1)
 
 
 @lru_cache(maxsize=20_000)
 def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
-    """How an operator is written in a kernel: "plain", "inner" for calls of NumPy's inner loops, "none"."""
+    """How an operator is written in a kernel: "plain", "steps", "inner" for calls of NumPy's inner loops, "none"."""
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
         nodes = nodes_of_operator(Compute("out", op, names, out), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
-    return "inner" if any(isinstance(n, CALLING) for n in nodes) else "plain"
+    by_steps = any(isinstance(n, Nested) for n in nodes)
+    return "steps" if by_steps else "inner" if any(isinstance(n, CALLING) for n in nodes) else "plain"
 
 
 KERNELS = KernelCosts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +41,7 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.values import item_size
-from scanopt.backends.kernels.walks import expressions, inside
+from scanopt.backends.kernels.walks import expressions, inside, loads
 
 __all__ = ["NAME", "Printer", "bare", "c_text", "is_short", "literal"]
 
@@ -149,6 +150,10 @@ class Printer:
         """Whether it is an operation on floats of a loop that compilers may make vectors of."""
         return bool(self.one_by_one) and not self.in_step and np.dtype(of).kind == "f"
 
+    def _reads_first(self, sides: Sequence[Expr]) -> bool:
+        """Whether what is chosen is read before: of what is read on one side alone, gcc 12 makes wrong vectors."""
+        return bool(self.one_by_one) and not self.in_step and any(True for y in sides for _ in loads(y))
+
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """The lines of a statement."""
         space = "    " * depth
@@ -160,6 +165,12 @@ class Printer:
                 test, a, b = (bare(self.expression(y)) for y in sides)
                 text = f"({{ {TYPES[dtype]} r = {b}; if ({test}) {{ {self.one_by_one} r = {a}; }} r; }})"
                 yield f"{space}const {TYPES[dtype]} {name} = {text};"
+            case Let(name=name, value=Do(op="where", args=(_, *sides)) as value) if self._reads_first(sides):
+                read = [y for y in sides if any(True for _ in loads(y))]
+                names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
+                yield from (line for y, v in names.items() for line in self.statement(Let(v.name, y, v.dtype), depth))
+                chosen = replace(value, args=(value.args[0], *(names.get(y, y) for y in sides)))
+                yield from self.statement(replace(x, value=chosen), depth)
             case Let(name=name, value=value, dtype=dtype):
                 before, self.in_step = self.in_step, self.in_step and name not in self.chosen
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"

@@ -115,14 +115,15 @@ def _one_by_one(node: Extreme, x: str, out: str, w: Lowering) -> None:
     inner = names[axis:]
     step = w.fresh("i")
     k = plus(Var(step), ONE)
-    new, was = w.fresh("v"), w.fresh("v")
+    new, was, at = w.fresh("v"), w.fresh("v"), w.fresh("j")
     beyond = further(node.op, Var(new, dtype), Var(was, dtype), dtype)
     begin = nest(after, inner, (Store(best, lane, Load(x, start, dtype)), Store(out, there, ZERO)))
     look: tuple[Stmt, ...] = (
         Let(new, Load(x, plus(start, times(k, strides[axis])), dtype), dtype),
         Let(was, Load(best, lane, dtype), dtype),
+        Let(at, Load(out, there, INDEX), INDEX),
         Store(best, lane, Do("where", (beyond, Var(new, dtype), Var(was, dtype)), dtype, dtype)),
-        Store(out, there, Do("where", (beyond, k, Load(out, there, INDEX)), INDEX, INDEX)),
+        Store(out, there, Do("where", (beyond, k, Var(at)), INDEX, INDEX)),
     )
     steps = Steps(step, plus(axes[axis], Lit(-1)), nest(after, inner, look))
     w.code += nest(before, names[:axis], (*begin, steps))
