@@ -328,7 +328,7 @@ class LoopWriter:
         for k in self.keeps:
             out, value = p.name(k.out), p.name(k.value)
             if k.rows != 1 and self._varies(k.value):
-                label = p.label(f"{self.loop.label or 'a loop'}, collected rows")
+                label = p.label(f"the rows of a result of {self.loop.label or 'a loop'} must all have one shape")
                 p.line(
                     f"if {value}.shape != {out}.shape[1:]: raise wrong_shape({label}, {value}.shape, {out}.shape[1:])"
                 )

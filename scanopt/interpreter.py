@@ -181,7 +181,7 @@ class _Machine:
         expected = node.outputs[0].type
         found = TensorType(result.dtype.str, result.shape)  # NumPy puts `name` together each time
         if not expected.accepts(found):
-            raise AssertionError(f"internal error: {node.op} is {expected} but computed {found}")
+            raise AssertionError(f"{node.op} computed {found}, but its entry in the operator table infers {expected}")
         return result
 
     def scan(self, node: Scan, env: Env) -> Waiting[list[Array]]:

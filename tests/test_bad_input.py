@@ -23,9 +23,11 @@ import numpy as np
 import scanopt.tensor as T
 from scanopt import (
     Assert, Mode, Phase, Print, Schedule, check, custom_jvp, custom_vjp, debug_print, filter, foldl, foldr, fori_loop,
-    function, grad, interpret, jacfwd, jit, jvp, lax, loop, map, reduce, scan, scan_checkpoints, scan_module, shared,
-    tree, until, value_and_grad, vjp, vmap, while_loop,
+    function, grad, interpret, jacfwd, jit, jvp, law, lax, loop, map, reduce, scan, scan_checkpoints, scan_module,
+    shared, tree, until, value_and_grad, vjp, vmap, while_loop,
 )
+from scanopt.calculus.law import Equation
+from scanopt.calculus.terms import Value, ops
 from scanopt.rewrites.merge import loops_of_equal_length
 
 x = T.vector("x", "float64")
@@ -53,6 +55,12 @@ class Case(NamedTuple):
     code: str
     error: type[Exception]
     fragments: list[str]
+
+
+def own_law(states: str, error: type[Exception], fragments: list[str]) -> Case:
+    """A law that states this of a value v."""
+    made = "law(licence='fast', example=np.log, never=np.exp, ruleset='mine')(own)"
+    return Case(f"def own(v: Value):\n    return {states}\n{made}", error, fragments)
 
 
 CASES: dict[str, list[Case]] = {
@@ -849,6 +857,11 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "Laws, costs and examples": [
+        own_law("ops.log(v) == v", TypeError, ["law own must return an Equation", "False"]),
+        own_law("Equation(ops.log(v), 2.0)", TypeError, ["the sides of an Equation are terms", "2.0", "neutral"]),
+        own_law("Equation(ops.log(v), v, when=[True])", TypeError, ["law own: when= lists facts", "True"]),
+        own_law("Equation(v, ops.exp(v))", ValueError, ["its left side is v alone"]),
+        own_law("Equation(ops.lgo(v), v)", AttributeError, ["'lgo'", "near: log"]),
         Case('function([x], x, exclude=["scan_save_mem"])', ValueError, ["'scan_save_mem'", "save_mem"]),
         Case('function([x], x, exclude="merge")', TypeError, ["exclude must be a list", "'merge'"]),
         Case("function([x], x, rules=[len])", TypeError, ["laws made with scanopt.law", "len"]),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import scanopt.tensor as T
 from scanopt.array.batching import elementwise
 from scanopt.array.numerics.running import ACCUMULATED
-from scanopt.array.op import Op, Operand, Traits, load
+from scanopt.array.op import Op, Operand, OpSpec, Traits, load
 from scanopt.array.operators.idle import kept_row, no_rows, when_runs
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
@@ -1158,3 +1158,9 @@ def test_integer_power_of_a_negative_exponent() -> None:
     out = apply(Op.make("power", checked=True), x, T.lvector())
     with pytest.raises(ValueError, match="negative"):
         out.owner.op.bind(np)(np.array([2]), np.array([-1]))
+
+
+def test_an_entry_that_infers_no_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE, "of_no_type", OpSpec("of_no_type", lambda xp: abs, lambda x: 3, elementwise))  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="the infer of 'of_no_type' must return a TensorType, found 3"):
+        apply(Op.make("of_no_type"), T.dvector("x"))

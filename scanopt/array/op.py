@@ -358,7 +358,10 @@ class Op:
 
     def idle(self, *operands: Operand) -> TensorType:
         """The type of the result where the op does not run, so that only shapes must fit."""
-        return self.spec.infer(*operands, **self.options)
+        found = self.spec.infer(*operands, **self.options)
+        if not isinstance(found, TensorType):
+            raise TypeError(f"the infer of {self.name!r} must return a TensorType, found {found!r}")
+        return found
 
     def bind(self, xp: Any = np) -> Callable[..., Any]:
         """The function that computes this op with the array module `xp`."""

@@ -190,8 +190,8 @@ def law(
     example, never: programs, functions of named inputs, one or several, on which the law fires, and must not.
     ruleset: the documented optimization that it belongs to; the name of its file where none is given.
     enabling, source, folds, stepwise: as in `Law`.
-    Raises TypeError when a parameter has no sort (Clock, Value, ...) and ValueError when the
-    licence is unknown, a condition is not a registered fact, or a variable is bound nowhere.
+    Raises TypeError when a parameter has no sort (Clock, Value, ...) or the function returns no equation of terms,
+    and ValueError when the licence is unknown, a condition is not a registered fact, or a variable is bound nowhere.
     """
     if licence not in LICENCES:
         raise ValueError(f"licence must be one of {', '.join(LICENCES)}, found {licence!r}")
@@ -200,7 +200,7 @@ def law(
         made = Law(
             name=f.__name__,
             ruleset=ruleset or f.__module__.rpartition(".")[2],
-            equation=f(*parameters(f)[0].values()),
+            equation=_stated(f.__name__, f(*parameters(f)[0].values())),
             licence=licence,
             example=_programs(example),
             never=_programs(never),
@@ -213,6 +213,22 @@ def law(
         return _check(made)
 
     return make
+
+
+def _stated(name: str, found: Any) -> Equation:
+    """What the function of a law returned, if that is an equation of terms under conditions."""
+    if not isinstance(found, Equation):
+        raise TypeError(f"law {name} must return an Equation, found {found!r}")
+    for side in (found.left, found.right):
+        if not isinstance(side, Term):
+            raise TypeError(
+                f"law {name}: the sides of an Equation are terms, found {side!r}; a number is a variable with a "
+                "condition that says what it is, as in neutral(op, e, d)"
+            )
+    for c in found.when:
+        if not isinstance(c, Condition):
+            raise TypeError(f"law {name}: when= lists facts about the variables, as in when=[runs_all(c)], found {c!r}")
+    return found
 
 
 def _programs(x: Program | Iterable[Program]) -> tuple[Program, ...]:
@@ -230,6 +246,8 @@ def _check(law: Law) -> Law:
                 op.check()
         except ValueError as error:
             raise ValueError(f"law {law.name}: {error}") from None
+    if e.left.args is None and str(e.left) in law.unbound():
+        raise ValueError(f"law {law.name}: its left side is {e.left} alone, and no condition says what that is")
     if free := law.unbound():
         raise ValueError(
             f"law {law.name}: {', '.join(sorted(free))} on the right is bound neither on the left nor by a condition"
