@@ -78,6 +78,7 @@ from scanopt.backends.kernels.row_results import with_traces_computed
 from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.rows_ahead import read_in_order
+from scanopt.backends.kernels.rows_in_steps import with_rows_in_steps
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.step_counts import checked
@@ -90,7 +91,7 @@ __all__ = ["emit", "written"]
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
-    nodes = with_parts_noted(nodes, wanted, COMPUTED, w)
+    nodes = with_parts_noted(with_rows_in_steps(nodes, wanted, w), wanted, COMPUTED, w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
@@ -153,8 +154,7 @@ def _scatter(node: Scatter, w: Lowering) -> None:
 @written.register(Map)
 def _scalar(node: Map, w: Lowering) -> None:
     values = [w.value(a) for a in node.args]
-    found = [element_of(v, [], ()) for v in values]
-    w.let(node.out, operation(node, found, [v.dtype for v in values]), node.dtype)
+    w.let(node.out, operation(node, [element_of(v, [], ()) for v in values], [v.dtype for v in values]), node.dtype)
 
 
 @written.register(Fused)
@@ -378,7 +378,7 @@ def _fork(node: Fork, w: Lowering) -> None:
 
 @written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
-    cut, node = node.loop is w.body.cut, by_first_names(node, w)
+    cut, node = w.counts(node.loop), by_first_names(node, w)
     if plan := blocked(node, w):
         taken = write_blocks(node, plan, w, lambda nodes, wanted: emit(w, nodes, wanted))
         w.code += [Set(w.taken, taken)] if cut else []

@@ -37,6 +37,7 @@ from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import Life, lives_of
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.values import Ahead, Array, Axes, Scalar, Value, element_of, index, nest, packed
+from scanopt.program.ir import Loop
 
 __all__ = ["Lowering", "number_of", "operation"]
 
@@ -274,6 +275,11 @@ class Lowering:
     def grows(self, length: Expr) -> bool:
         """Whether steps decide a length."""
         return isinstance(length, Var) and length.name in self.lengths.growing
+
+    def counts(self, loop: Loop) -> bool:
+        """Whether the program tells how many steps a loop took; passes make others of the same name of it."""
+        cut = self.body.cut
+        return cut is not None and (cut.label, cut.phase) == (loop.label, loop.phase)
 
     def is_result(self, name: str) -> bool:
         """Whether a computed array is written where a result of the kernel is kept."""

@@ -1,0 +1,121 @@
+"""What is made before or after a loop, a row for each of its steps, and is made in these.
+
+Rows that loops keep only to have each of them reduced are reduced in its steps, and not kept; so a state of which only
+sums or extremes are asked for, as the window of the last elements, may be changed in place.  Running sums that one loop
+alone reads, and perhaps not to the end, are added up as far as it gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import walk
+from scanopt.backends.kernels.ir import ONE
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Extreme, Fixed, Length, Map, Nested, Node, Reduce, Running, Setting
+from scanopt.backends.kernels.stages import is_few
+from scanopt.program.ir import CarriedState, Keep, Read
+
+__all__ = ["with_rows_in_steps"]
+
+End = Reduce | Extreme
+NOTHING: dict[str, float] = {"add": -0.0, "multiply": 1}
+"""What running sums and products start from, so that the first element stays as it is."""
+
+
+def with_rows_in_steps(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """The nodes, where loops make the rows that nothing else reads.  wanted: names that are read afterwards."""
+    return [*nodes] if w.device else _with_sums(_with_ends(nodes, wanted, w), wanted, w)
+
+
+def _with_ends(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """Where loops keep the reductions of rows."""
+    found = [*nodes]
+    for loop in nodes:
+        if isinstance(loop, Nested) and loop.loop.until is None:
+            ends = {k.value: _ends(k, found, w) for k in loop.loop.keeps if k.rows is None and k.out not in wanted}
+            own = [n for of_row in ends.values() for n in of_row]
+            at = found.index(loop)
+            if own and not any(isinstance(n, Setting) for n in found[at : max(map(found.index, own))]):
+                found[at] = _kept(own, loop, w)
+                found = [n for n in found if n not in own]
+    return found
+
+
+def _ends(k: Keep, nodes: Sequence[Node], w: Lowering) -> list[End]:
+    """What alone reads all rows that are kept, each row for itself; nothing if anything else reads them."""
+    readers = [n for n in nodes if k.out in n.args and not isinstance(n, Length)]
+    axes = w.axes(k.out)
+    ends = [n for n in readers if isinstance(n, Reduce | Extreme) and _by_row(n, len(axes))]
+    fits = len(ends) == len(readers) and ONE not in axes and not is_few(axes[1:]) and not any(map(w.grows, axes))
+    return ends if fits else []
+
+
+def _by_row(n: End, ndim: int) -> bool:
+    """Whether each row becomes one number."""
+    return n.axis == ndim - 1 == 1 if isinstance(n, Extreme) else n.axes == tuple(range(1, ndim))
+
+
+def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
+    """A loop that keeps these reductions in place of the rows."""
+    values = {k.out: k.value for k in loop.loop.keeps}
+    made: list[Node] = []
+    keeps = [k for k in loop.loop.keeps if all(k.out not in n.args for n in own)]
+    for n in own:
+        row = f"{n.out}@{loop.loop.steps}"
+        w.name_row(row, n.out)
+        args = tuple(values[a] for a in n.args)
+        if isinstance(n, Extreme):
+            made.append(replace(n, out=row, args=args, axis=n.axis - 1))
+        else:
+            made.append(replace(n, out=row, args=args, axes=tuple(i - 1 for i in n.axes)))
+        keeps.append(Keep(n.out, row, None, TensorType(n.dtype, (None,))))
+    return Nested(replace(loop.loop, keeps=tuple(keeps)), (*loop.nodes, *made), loop.args)
+
+
+def _with_sums(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """Where loops that may end early add up what they read the running sums of."""
+    found = [*nodes]
+    for n in nodes:
+        readers = [m for m in found if n.outs[0] in m.args and not isinstance(m, Length)]
+        if isinstance(n, Running) and n.op in NOTHING and len(w.axes(n.out)) == 1 and n.out not in wanted:
+            loop = readers[0] if len(readers) == 1 else None
+            if isinstance(loop, Nested) and _only_reads(n.out, loop):
+                at = found.index(loop)
+                if not any(isinstance(m, Setting) for m in found[found.index(n) : at]):
+                    found[at : at + 1] = [_start(n, w), _summing(n, loop, w)]
+                    found.remove(n)
+    return found
+
+
+def _only_reads(name: str, loop: Nested) -> bool:
+    """Whether a loop that may end early has a sequence that nothing else in it is made of."""
+    inner = loop.loop
+    others = {inner.steps, *(s.init for s in inner.states), *(a for m in walk(loop.nodes) for a in m.args)}
+    return inner.until is not None and name not in others and [r.source for r in inner.reads].count(name) == 1
+
+
+def _start(n: Running, w: Lowering) -> Node:
+    """What the sum starts from."""
+    start = f"{n.out}#start"
+    w.name_part(start, n.out, (ONE,))
+    floats = np.dtype(n.dtype).kind == "f"
+    return Fixed(start, NOTHING[n.op] if floats else int(NOTHING[n.op]), n.dtype)
+
+
+def _summing(n: Running, loop: Nested, w: Lowering) -> Nested:
+    """The loop that adds up."""
+    inner, (x,), dtype = loop.loop, n.args, w.dtype(n.args[0])
+    (row,) = (r.out for r in inner.reads if r.source == n.out)
+    so_far, entry = f"{row}#before", f"{row}#entry"
+    for name, source in ((so_far, n.out), (entry, x)):
+        w.name_row(name, source)
+    reads = (*(r for r in inner.reads if r.out != row), Read(entry, x, TensorType(dtype, ())))
+    state = CarriedState(f"{n.out}#start", 1, ((1, so_far),), row, TensorType(n.dtype, ()))
+    made = Map(row, (so_far, entry), n.op, (n.dtype, n.dtype), n.dtype, row)
+    args = (*(a for a in loop.args if a != n.out), x, state.init)
+    return Nested(replace(inner, reads=reads, states=(*inner.states, state)), (made, *loop.nodes), args)
