@@ -19,7 +19,7 @@ from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
 from scanopt.calculus.law import Equation, Law, law, select, standard_laws
-from scanopt.calculus.terms import Op, Value, apply
+from scanopt.calculus.terms import Op, Value, apply, ops
 from scanopt.compilation.optimize import Settings, as_written, optimize
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph, Limits, UnsoundLawError
@@ -348,6 +348,20 @@ def test_law_that_mixes_types_is_found_out() -> None:
     inputs, outputs = build(lambda x, y: x < y)
     with pytest.raises(UnsoundLawError, match="types"):
         optimize(encode(inputs, outputs), [replace(wrong, name="wrong")], Settings())
+
+
+def test_law_whose_right_side_is_of_another_type_is_found_out() -> None:
+    """What a law makes has no type until it is read."""
+
+    def root_of_square(v: Value) -> Equation:
+        return Equation(ops.sqrt(ops.square(v)), ops.absolute(v))
+
+    wrong: Law = law(licence="fast", example=())(root_of_square)
+    x, n = T.dvector("x"), T.lvector("n")
+    assert "absolute" in str(scanopt.function([x], T.sqrt(T.square(x)), fp="fast", rules=[wrong]).program)
+    with pytest.raises(UnsoundLawError, match="absolute gives int64") as info:
+        scanopt.function([n], T.sqrt(T.square(n)), fp="fast", rules=[wrong])
+    assert "root_of_square" in info.value.__notes__[0]
 
 
 def test_steps_are_paid_for_as_often_as_they_run() -> None:

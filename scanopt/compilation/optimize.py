@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Protocol
@@ -17,11 +18,11 @@ from scanopt.analysis.sizes import Sizes, assumes, example_operands
 from scanopt.array.op import Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
-from scanopt.calculus.law import Law
+from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.readback import ReadBack
 from scanopt.egraph.schedule import EVERYTHING, Schedule
-from scanopt.egraph.session import EGraph, Limits, Saturation
+from scanopt.egraph.session import EGraph, Limits, Saturation, UnsoundLawError
 from scanopt.extraction.calibrated_cost import unit_of
 from scanopt.extraction.cost import CostModel, numpy_cost
 from scanopt.extraction.extract import Extraction, extract, the_only_choice
@@ -172,7 +173,8 @@ def optimize(
     known = _Known()
     as_it_is = cache(lambda: the_only_choice(known.problem(program, settings)))
     meanwhile = as_it_is if before is None else lambda: None  # it is known where the e-graph is the same again
-    loading, saturation, graph = _saturated(program, laws, settings, looks, asking, meanwhile)
+    with _naming_own(laws):
+        loading, saturation, graph = _saturated(program, laws, settings, looks, asking, meanwhile)
     saturated = time.perf_counter()
     if before is not None and before.egraph.same(graph):
         extraction, written, budget, graph = before.extraction, before.written, before.budget, before.egraph
@@ -180,10 +182,39 @@ def optimize(
     else:
         written = as_it_is()
         extraction, budget = _extracted(written, graph, settings, known)
+        with _naming_own(laws):
+            _require_one_type(extraction)
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
     return Optimized(extraction, written, saturation, graph, seconds, tuple(looks or ()), budget)
+
+
+@contextmanager
+def _naming_own(laws: Sequence[Law]) -> Iterator[None]:
+    """If a law is found to be false, the laws that do not come with scanopt are named below the error."""
+    try:
+        yield
+    except UnsoundLawError as error:
+        if own := [x.name for x in laws if x not in standard_laws()]:
+            error.add_note(f"of the laws in use, rules= brought {', '.join(own)}: `scanopt check-law` attacks a law")
+        raise
+
+
+def _require_one_type(x: Extraction) -> None:
+    """Raise UnsoundLawError where a chosen value has forms of different dtypes or numbers of axes.
+
+    The e-graph itself finds those that had types before they became equal, not those that a law has made.
+    """
+    sizes = x.problem.sizes
+    for c in {i.id for i in x.choice}:
+        types = {}
+        for f in x.problem.graph.classes[c]:
+            if f.operator is not None and sizes.usable(f):
+                made = sizes.result(f)
+                types[made.dtype, made.ndim] = f"{f.operator} gives {made.dtype} with {made.ndim} axes"
+        if len(types) > 1:
+            raise UnsoundLawError(f"a law made values of different types equal: {', '.join(types.values())}")
 
 
 _FEW = 100
