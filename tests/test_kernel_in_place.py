@@ -73,6 +73,27 @@ def test_a_state_is_gone_through_only_where_a_condition_holds() -> None:
     assert re.search(r"if \(v\d+\) {\s+ANY_ORDER", text), text
 
 
+CHOSEN = {
+    "multiples": lambda p, i, s: T.switch((s[i] > 0) & (p > i) & T.eq(p % T.maximum(i, 1), 0), 0.0, s),
+    "multiples of any number": lambda p, i, s: T.switch(T.eq(p % i, 0) & (p < 40 + i), T.cast(i, "float64"), s),
+    "one": lambda p, i, s: T.switch(T.eq(i, p), 3.5, s),
+    "a stretch": lambda p, i, s: T.switch((p >= i - 5) & (i > p), 7.0, s),
+    "none": lambda p, i, s: T.switch((p > i) & (p < i), 7.0, s),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("rule", CHOSEN)
+def test_a_state_is_gone_through_only_at_the_places_that_are_chosen(rule: str) -> None:
+    c, x = T.lvector("c"), T.dvector("x")
+    steps = np.array([3, 2, -1, 0, -7, 63, 64 if rule != "multiples" else 5, 50])
+    far = np.array([2**63 - 1, -(2**63), 2**31]) if rule != "multiples" else steps[:0]
+    step = lambda i, s: CHOSEN[rule](T.arange(s.shape[0]), i, s)  # noqa: E731
+    text, memory = last_row(step, c, x, [c, x], [np.r_[steps, far], RNG.normal(size=64)])
+    assert memory <= ROW  # the places
+    assert re.search(r"\[k\d+ \+ ", text) or rule == "one", text
+
+
 def test_what_lies_around_a_part_is_copied_as_often_as_there_are_rows() -> None:
     c, u = T.dvector("c"), T.dmatrix("u")
 

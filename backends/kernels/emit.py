@@ -70,8 +70,8 @@ from scanopt.backends.kernels.nodes import (
     Take,
 )  # fmt: skip
 from scanopt.backends.kernels.onto_rows import made_in_rows
-from scanopt.backends.kernels.overwritten import idle_test
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
+from scanopt.backends.kernels.places_changed import Elements, through_changes
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
@@ -195,10 +195,9 @@ def _loop(stage: Fused, w: Lowering) -> None:
         row = row_of_lookups({a: w.value(a) for a in _outside(stage)}, lengths, places[:-1], w, part)
         w.code += nest(lengths[:-1], names[:-1], row)
         return
-    body = _elements(stage, outs, places, lengths, {}, w)
     counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths
-    test, code = idle_test(stage, w), nest(counts, names, body)
-    w.code += code if test is None else [If(test, code)]
+    elements: Elements = lambda at, mine: _elements(stage, outs, at, lengths, mine, w)  # noqa: E731
+    w.code += through_changes(stage, counts, names, places, elements, w)
 
 
 def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:

@@ -27,12 +27,13 @@ from scanopt.backends.kernels.nodes import (
     Repeat,
     Scatter,
     Setting,
+    Take,
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.stages import Fused, is_few
 from scanopt.program.ir import CarriedState
 
-__all__ = ["changed_in_place", "idle_test", "note_overwritten", "overwritten"]
+__all__ = ["changed_in_place", "chosen_over", "factors", "idle_test", "note_overwritten", "overwritten"]
 
 
 def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> set[int]:
@@ -104,24 +105,32 @@ def note_overwritten(s: CarriedState, pointer: str, nodes: Sequence[Node], w: Lo
 def idle_test(stage: Fused, w: Lowering) -> Expr | None:
     """What holds where a stage changes a state that it writes over; None where it may always change it."""
     made = {n.out: n for n in stage.nodes}
-    stored = [name for name in made if name in w.stored]
-    if len(stored) != 1 or stored[0] not in w.over or stage.filled or any(isinstance(n, Lookup) for n in stage.nodes):
+    node = chosen_over(stage, w)
+    if node is None:
         return None
-    node, tap = made[stored[0]], w.over[stored[0]]
-    if node.op != "where" or tap not in node.args[1:]:
-        return None
-    test = next((x for x in _factors(node.args[0], made) if x not in made and not w.axes(x)), None)
+    tap = w.over[node.out]
+    test = next((x for x in factors(node.args[0], made) if x not in made and not w.axes(x)), None)
     if test is None or (node.args[2] != tap and test != node.args[0]):
         return None
     value = number_of(w.value(test))
     return value if node.args[2] == tap else Do("logical_not", (value,), "bool", "bool")
 
 
-def _factors(name: str, made: Mapping[str, Map]) -> Iterator[str]:
+def chosen_over(stage: Fused, w: Lowering) -> Map | None:
+    """The choice between what a state was and what it may become that is all that a stage makes, over the state."""
+    made = {n.out: n for n in stage.nodes}
+    stored = [name for name in made if name in w.stored]
+    if len(stored) != 1 or stored[0] not in w.over or stage.filled or any(isinstance(n, Lookup) for n in stage.nodes):
+        return None
+    node = made[stored[0]]
+    return node if node.op == "where" and w.over[node.out] in node.args[1:] else None
+
+
+def factors(name: str, made: Mapping[str, Map]) -> Iterator[str]:
     """Tests that all hold where one does."""
     n = made.get(name)
     if n is not None and n.dtype == "bool" and n.op in ("bitwise_and", "logical_and") and {*n.takes} == {"bool"}:
-        yield from (x for a in n.args for x in _factors(a, made))
+        yield from (x for a in n.args for x in factors(a, made))
     else:
         yield name
 
@@ -141,7 +150,7 @@ def _needed(name: str, made: dict[str, Node]) -> set[str]:
     return found
 
 
-_STANDING = (Map, Call, View, Setting, Reduce, Extreme, Product)
+_STANDING = (Map, Call, View, Take, Setting, Reduce, Extreme, Product)
 """What reads its arguments where it stands."""
 
 
@@ -177,7 +186,7 @@ def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
             continue
         if i > at or not isinstance(n, _STANDING):
             return False
-        if isinstance(n, View) and w.axes(n.out):
+        if isinstance(n, View | Take) and w.axes(n.out):
             if not small:
                 return False
             names.add(n.out)
