@@ -207,7 +207,7 @@ def _require_one_type(x: Extraction) -> None:
     The e-graph itself finds those that had types before they became equal, not those that a law has made.
     """
     sizes = x.problem.sizes
-    for c in {i.id for i in x.choice}:
+    for c in {i.id for i in x.choice if not i.loop}:
         types = {}
         for f in x.problem.graph.classes[c]:
             if f.operator is not None and sizes.usable(f):
