@@ -17,7 +17,7 @@ from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.array.misfits import axis_named
 from scanopt.array.numerics.c_order import laid_out
 from scanopt.array.op import Op
-from scanopt.array.types import TensorType
+from scanopt.array.types import TensorType, array_of
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import note_node
@@ -48,7 +48,9 @@ def read_value(variable: Variable, value: Any) -> Array:
     if isinstance(value, Variable):
         raise TypeError(f"the value of {describe(variable)} is symbolic: {describe(value)}")
     try:
-        data = np.asarray(value)
+        data = array_of(value)
+    except TypeError as error:
+        raise TypeError(f"the value of {describe(variable)}: {error}") from None
     except ValueError:  # a list of lists of different lengths
         data = np.asarray(None)
     if data.dtype.kind not in "biufc":

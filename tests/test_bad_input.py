@@ -900,6 +900,11 @@ CASES: dict[str, list[Case]] = {
             ["f(a, a) has 2 inputs named 'a'", "by position"],
         ),
         Case('function([x, s], x * s)([1.0], "two")', TypeError, ["'s' float64[]", "not an array of numbers", "'two'"]),
+        Case(
+            "function([x, s], x * s)(np.ma.masked_array([1.0, 2.0], [True, False]), 2.0)",
+            TypeError,
+            ["the value of 'x' float64[?]", "a masked array has entries without values", "x.filled(value)"],
+        ),
         Case("function([x, s], x * s)(None, 2.0)", TypeError, ["'x' float64[?]", "None"]),
         Case("function([x, s], x * s)(x, 2.0)", TypeError, ["the value of 'x' float64[?] is symbolic"]),
         Case("function([X], X + 1)([[1.0], [1.0, 2.0]])", TypeError, ["'X' float64[?, ?]", "not an array of numbers"]),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scanopt.tensor as T
-from scanopt import interpret
+from scanopt import function, interpret, shared
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, SharedVariable, Variable
 from scanopt.config import config
@@ -236,6 +236,18 @@ def test_constructor_arguments() -> None:
     assert [v.name for v in T.dvectors(["a", "b"])] == [v.name for v in T.dvectors("a b")] == ["a", "b"]
     length = T.tensor("float64", [np.int64(3), None], "x").type.shape[0]
     assert type(length) is int
+
+
+def test_masked_arrays_are_refused() -> None:
+    """What a mask hides would be computed with."""
+    hidden, shown = np.ma.masked_array([1.0, 2.0], [True, False]), np.ma.masked_array([1.0, 2.0])
+    w = shared(np.zeros(2))
+    x = T.dvector("x")
+    f = function([x], x + 1)
+    for take in (w.set_value, T.constant, shared, lambda a: x + a, f, f.unoptimized):
+        take(shown)
+        with pytest.raises(TypeError, match="masked"):
+            take(hidden)
 
 
 def test_float_x() -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.types import Dim, TensorType, dtype_name, lengths
+from scanopt.array.types import Dim, TensorType, array_of, dtype_name, lengths
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
@@ -66,7 +66,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
         v = FUNCTIONS["stack"](x)
     else:
         scalar = is_weak(x) or isinstance(x, bool)
-        data = np.asarray(x, dtype=_smallest(x) if scalar and dtype is None else dtype)
+        data = array_of(x, _smallest(x) if scalar and dtype is None else dtype)
         if data.dtype.kind not in "biufc":
             raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__})")
         v = Constant(data, name)
@@ -162,7 +162,7 @@ def shared(
     """
     if isinstance(value, Variable):
         raise TypeError(f"a shared variable needs a value, found {describe(value)}")
-    data = np.asarray(value)
+    data = array_of(value)
     if data.dtype.kind not in "biufc":
         hint = "; random numbers come from T.random.RandomStream(seed)" if "random" in type(value).__module__ else ""
         raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__}){hint}")

@@ -13,7 +13,9 @@ import numpy as np
 from scanopt import features
 from scanopt.config import config
 
-__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "dtype_name", "lengths"]
+__all__ = [
+    "COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "array_of", "dtype_name", "lengths",
+]  # fmt: skip
 
 Dim = int | None
 """The length of one axis: an int when it is known before the run, else None."""
@@ -99,6 +101,17 @@ class TensorType:
         lengths = ["?" if n is None else str(n) for n in self.shape]
         named = [f"{name}: {n}" for name, n in zip(axes, lengths, strict=True)] if axes else lengths
         return f"{self.dtype}[{', '.join(named)}]"
+
+
+def array_of(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """A value as an array.  Raises TypeError for a masked one, whose hidden entries `np.asarray` takes for numbers.
+
+    >>> array_of([1.5, 2.0])
+    array([1.5, 2. ])
+    """
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
+        raise TypeError("a masked array has entries without values: write x.filled(value), or take x.data and x.mask")
+    return np.asarray(value, dtype)
 
 
 def lengths(shape: Any) -> tuple[Dim, ...]:

@@ -21,7 +21,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
 from scanopt.array.registry import function_named, numpy_function_named
 from scanopt.array.shown import quoted, shown
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import Dim, TensorType, array_of
 from scanopt.displayed import Displayed
 from scanopt.forks import lock
 
@@ -344,7 +344,7 @@ class SharedVariable(Variable):
     def checked(self, value: Any) -> np.ndarray[Any, Any]:
         """A value that it may have, as an array.  Raises as `set_value`."""
         old = self._value
-        new = np.asarray(value)
+        new = array_of(value)
         if new is not old and new.dtype is old.dtype and new.shape == old.shape:
             return new
         if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):

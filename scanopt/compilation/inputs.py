@@ -10,6 +10,7 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.device import arrived, on_device
+from scanopt.array.types import array_of
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
 from scanopt.loops.site import is_truth, show
@@ -168,7 +169,7 @@ def read_one(x: In, value: Any) -> Array:
     if x.strict and (plain or value.dtype != v.dtype):
         raise TypeError(f"{describe(v)} is strict: it takes arrays of dtype {v.dtype} only, found {show(value)}")
     if x.allow_downcast and not isinstance(value, Variable):
-        data = np.asarray(value)
+        data = array_of(value)
         real = data.dtype.kind in "biuf" and np.dtype(v.dtype).kind in "biuf"
         if real or (data.dtype.kind == "c" and np.can_cast(data.dtype, v.dtype, "same_kind")):
             with np.errstate(over="ignore", invalid="ignore"):

@@ -258,7 +258,7 @@ _MOMENT = lock(whole=True)  # while the values of shared variables are read, or 
 
 def _as_it_is(value: Any) -> Array | None:
     """An argument that needs no conversion, except perhaps of its dtype; else None."""
-    if isinstance(value, np.ndarray | np.generic | float | int):
+    if type(value) is np.ndarray or isinstance(value, np.generic | float | int):
         return np.asarray(value)
     return value if CUPY.owns(value) else None
 
