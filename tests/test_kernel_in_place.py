@@ -130,3 +130,19 @@ def test_of_a_number_many_steps_ago_the_last_ones_are_variables() -> None:
                 np.testing.assert_array_equal(y, z)
         text = exact_kernel(f, [RNG.normal(size=40), RNG.normal(size=12)])
         assert re.search(r"s\d+ = u\d+;", text), text
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_a_state_of_which_parts_are_set_before_all_of_it_is_written_over(more: bool) -> None:
+    at, x, s = T.lvector("at"), T.dvector("x"), T.dvector("s")
+
+    def step(i: Any, x: Any, s: Any) -> Any:
+        new = T.inc_subtensor(s[i], x + s[0])
+        new = T.set_subtensor(new[0], x) if more else new
+        return new * 0.9 - T.sum(new) * 0.01
+
+    text, memory = last_row(
+        step, [at, x], s, [at, x, s], [RNG.integers(-64, 64, 9), RNG.normal(size=9), RNG.normal(size=64)]
+    )
+    assert memory < ROW
+    assert "& 1" not in text

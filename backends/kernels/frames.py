@@ -127,7 +127,8 @@ class LoopFrame:
         self.computed |= {*self.views}
         self.trace = self._traces()
         self.numbers = {name: i for name, i in self._all_rows() if not w.axes(name)}
-        self.onto: dict[int, tuple[str, ...]] = dict.fromkeys(overwritten(nested, self.views, w) - {*places.states}, ())
+        over = overwritten(nested, self.views, w)
+        self.onto = {i: names for i, names in over.items() if i not in places.states}
         self.onto |= changed_in_place(nested, self.trace, w)
 
     def _traces(self) -> dict[str, int]:
@@ -234,18 +235,19 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """A state that each step updates in place: in parts, by these names, or, if there are none, all of it."""
+        """A state that each step updates in place: parts of it, by these names, then all of it, if none is its last."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         axes = w.axes(tap)
         home = w.is_packed(s.update) and not w.device
         kept = [i for i, k in enumerate(self.loop.keeps) if home and k.rows == 1 and k.value == s.update]
         pointer = self.outs[kept[0]] if kept else w.scratch(dtype, axes)
-        if kept or not names:
+        in_parts = s.update in names
+        if kept or not in_parts:
             w.homes[s.update] = (pointer, ZERO)
-        if names:
+        if in_parts:
             remember_last_set(tap, names, self.nodes, w)
         else:
-            note_overwritten(s, pointer, self.nodes, w)
+            note_overwritten(s.update, names[-1] if names else tap, pointer, self.nodes, w)
         there = w.homes.get(self.loop.keeps[kept[0]].out) if kept else None
         if there is None or there != (w.handed_on.get(s.init), ZERO):  # where it is to be, it is handed on
             w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))

@@ -36,19 +36,36 @@ from scanopt.program.ir import CarriedState
 __all__ = ["changed_in_place", "chosen_over", "factors", "idle_test", "note_overwritten", "overwritten"]
 
 
-def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> set[int]:
-    """The states, by number, that each step of a loop may write over the ones before.
+def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> dict[int, tuple[str, ...]]:
+    """The states, by number, that each step may write over the ones before, and their names while it sets parts first.
 
     views: by name of what is only a view of an array that array, which is made where the view is to lie.
     """
-    return {i for i, s in enumerate(nested.loop.states) if _is_overwritten(s, nested, views, w)}
+    found = {i: _set_first(s, nested, w) for i, s in enumerate(nested.loop.states)}
+    return {i: names for i, names in found.items() if _is_overwritten(nested.loop.states[i], names, nested, views, w)}
 
 
-def _is_overwritten(s: CarriedState, nested: Nested, views: Mapping[str, str], w: Lowering) -> bool:
+def _set_first(s: CarriedState, nested: Nested, w: Lowering) -> tuple[str, ...]:
+    """What a state is called while parts of it are set, before all of it is written over; where it may lie."""
+    if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim:
+        return ()
+    made = {n.args[0]: n for n in nested.nodes if isinstance(n, Setting)}
+    names = [s.taps[0][1]]
+    while names[-1] in made:
+        names.append(made[names[-1]].out)
+    loop = nested.loop
+    later = {*(x.update for x in loop.states), *(k.value for k in loop.keeps), loop.until}
+    alone = later.isdisjoint(names) and all(_is_last(x, made[x], nested, w) for x in names[:-1])
+    return tuple(names[1:]) if alone else ()
+
+
+def _is_overwritten(
+    s: CarriedState, names: tuple[str, ...], nested: Nested, views: Mapping[str, str], w: Lowering
+) -> bool:
     loop = nested.loop
     if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or is_few(w.axes(s.update)):
         return False
-    tap = s.taps[0][1]
+    tap = names[-1] if names else s.taps[0][1]
     others = [x.update for x in loop.states if x is not s]
     made = {out: n for n in nested.nodes for out in n.outs}
     kept_all = {k.value for k in loop.keeps if k.rows != 1}
@@ -61,7 +78,8 @@ def _is_overwritten(s: CarriedState, nested: Nested, views: Mapping[str, str], w
     row = views.get(s.update, s.update)
     maker = made[row]
     if isinstance(maker, Nested):
-        return all(_is_handed_on(n, maker, nested, row) or _is_smaller_part(n, tap, w) for n in readers)
+        on = all(_is_handed_on(n, maker, nested, row) or _is_smaller_part(n, tap, w) for n in readers)
+        return on and not names
     read_before = [n for n in readers if n is not maker and isinstance(n, _READING)]
     return isinstance(maker, Map | Call | Product) and all(
         n in read_before or _by_element(n, tap, w) or _is_smaller_part(n, tap, w) for n in readers
@@ -90,13 +108,12 @@ def _is_handed_on(n: Node, maker: Nested, nested: Nested, row: str) -> bool:
     return mine and not others and n.out not in (*inside, *wanted)
 
 
-def note_overwritten(s: CarriedState, pointer: str, nodes: Sequence[Node], w: Lowering) -> None:
+def note_overwritten(update: str, tap: str, pointer: str, nodes: Sequence[Node], w: Lowering) -> None:
     """Note that a state is written over, and which parts of it are copied before, or handed on as they are.
 
-    pointer: of its memory.
+    tap: its name before that.  pointer: of its memory.
     """
-    tap = s.taps[0][1]
-    w.over[s.update] = tap
+    w.over[update] = tap
     parts = [n.out for n in nodes if isinstance(n, View) and n.args[0] == tap and w.axes(n.out)]
     w.apart.update(x for x in parts if len(w.axes(x)) < len(w.axes(tap)))
     w.handed_on |= {x: pointer for x in parts if len(w.axes(x)) > len(w.axes(tap))}
