@@ -176,7 +176,8 @@ def ufunc_dtypes(name: str, dtypes: tuple[Any, ...]) -> tuple[str, ...]:
     (('float32', 'float32', 'float32'), ('float64', 'float64', 'float64'))
     """
     ufunc: np.ufunc = getattr(np, name)
-    given = tuple(np.dtype(d) if isinstance(d, str) else d for d in dtypes)
+    alone = not any(isinstance(d, str) for d in dtypes)  # NumPy compares such numbers as Python objects
+    given = tuple(np.dtype(d) if alone or isinstance(d, str) else d for d in dtypes)
     try:
         return tuple(d.name for d in ufunc.resolve_dtypes((*given, None)))
     except TypeError:
