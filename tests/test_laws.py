@@ -23,6 +23,12 @@ def test_it_needs_every_condition_and_pays_or_enables(law: Law) -> None:
     assert [*attack.conditions(), *attack.paying()] == []
 
 
+@pytest.mark.share(20)
+@LAWS
+def test_it_is_sound_for_other_numbers_and_functions(law: Law) -> None:
+    assert [*attack_on(law).alike()] == []
+
+
 @pytest.mark.share(10)
 @LAWS
 def test_it_loses_no_check(law: Law) -> None:

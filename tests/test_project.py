@@ -233,13 +233,18 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
 from scanopt.calculus.terms import Value, ops
+from scanopt.facts.values import floating
 
 exp, add, multiply = ops.exp, ops.add, ops.multiply
 
 
-@scanopt.law(licence="fast", example=lambda x, y: T.exp(x) * T.exp(y), never=lambda x, y: T.exp(x) * y)
+@scanopt.law(
+    licence="fast",
+    example=lambda x, y: T.exp(x) * T.exp(y),
+    never=(lambda x, m: T.exp(m) * T.exp(x), lambda x, m: T.exp(x) * T.exp(m)),
+)
 def right(x: Value, y: Value) -> Equation:
-    return Equation(multiply(exp(x), exp(y)), exp(add(x, y)))
+    return Equation(multiply(exp(x), exp(y)), exp(add(x, y)), when=[floating(x), floating(y)])
 """
 WRONG_LAW = LAWS.replace("def right", "def wrong").replace("add(x, y)", "multiply(x, y)")
 

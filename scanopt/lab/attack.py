@@ -2,9 +2,9 @@
 
 A law fires on its examples and not on its `never` programs; dropping any one condition makes it
 fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,
-one, two and seven steps, empty arrays, negative zeros, infinities and NaN, in its own programs, in random
-ones that contain its left side and in loops of all kinds; what is checked is checked still; and it makes some
-example cheaper, or is `enabling`.
+one, two and seven steps, empty arrays, negative zeros, infinities and NaN, in its own programs, in those with
+other numbers and functions, in random ones that contain its left side and in loops of all kinds; what is checked
+is checked still; and it makes some example cheaper, or is `enabling`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
-from scanopt.calculus.law import Law, Program, allowed, standard_laws
+from scanopt.calculus.law import LICENCES, Law, Program, allowed, standard_laws
 from scanopt.compilation.optimize import Settings, optimize
 from scanopt.egraph.encode import encode
 from scanopt.egraph.reach import Reach
@@ -22,6 +22,7 @@ from scanopt.lab.attacked_program import Saturated, Subject, Ways, build
 from scanopt.lab.checked_values import checked_programs
 from scanopt.lab.law_mutation import Mutation, mutations
 from scanopt.lab.pattern_proofs import Proofs
+from scanopt.lab.variants import variants
 
 __all__ = ["Attack", "Finding", "Loops"]
 
@@ -30,6 +31,9 @@ Loops = Callable[[Law], Iterable[tuple[str, Program]]]
 
 _TRIES = 1
 """Programs tried of each e-graph that is not of a law's own programs."""
+
+_VARIANTS = 8
+"""Programs tried that are like one of a law's own."""
 
 _READING = "save_mem"
 """The laws by which rows that are read are told from traces."""
@@ -62,7 +66,7 @@ class Attack:
     """
 
     def __init__(self, law: Law, ways: Ways, laws: Sequence[Law] | None = None, loops: Loops = _none) -> None:
-        others = standard_laws() if laws is None else laws
+        others = allowed(standard_laws() if laws is None else laws, max(law.licence, "reassoc", key=LICENCES.index))
         self.law = law
         self.laws = (*(x for x in others if x.name != law.name), law)
         self._ways = ways
@@ -78,7 +82,7 @@ class Attack:
 
     def findings(self) -> list[Finding]:
         """What succeeded; empty for a law that stands."""
-        anywhere = islice(chain(self.elsewhere(), self.checks()), 1)
+        anywhere = islice(chain(self.alike(), self.elsewhere(), self.checks()), 1)
         return [*self.firing(), *self.conditions(), *self.soundness(), *anywhere, *self.paying()]
 
     def _finding(self, attack: str, detail: str, counterexample: str = "") -> Finding:
@@ -119,7 +123,8 @@ class Attack:
             return proofs[0].implied(law, place)
 
         def unsound(mutant: Law) -> str:
-            found = chain(self.soundness(mutant=mutant), self.elsewhere(mutant), self.checks(mutant))
+            ways = (self.soundness(mutant=mutant), self.alike(mutant), self.elsewhere(mutant), self.checks(mutant))
+            found = chain.from_iterable(ways)
             return next((x.detail for x in found), "")
 
         return list(mutations(self.law, self.fires, unsound, implied))
@@ -140,6 +145,34 @@ class Attack:
         for n, program in enumerate((*self.law.example, *self.law.never)):
             yield from self._attacked(f"program {n}", program, mutant, tries)
 
+    def alike(self, mutant: Law | None = None) -> Iterator[Finding]:
+        """The same, under the law alone, on programs like its own: with other numbers and functions.
+
+        Those that are no programs, since types do not fit, are left out.
+        """
+        law = mutant or self.law
+        for n, program in enumerate((*law.example, *law.never)):
+            for seed, variant in enumerate(variants(program, _VARIANTS)):
+                if (subject := self._built(variant, seed)) is not None:
+                    yield from self._alone(f"variant {seed} of program {n}", law, subject)
+
+    def _built(self, program: Program, seed: int) -> Subject | None:
+        """A program, if it is one."""
+        try:
+            subject = Subject(program, self._ways, seed)
+            _ = subject.encoded
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return subject
+
+    def _alone(self, name: str, law: Law, subject: Subject) -> Iterator[Finding]:
+        """One program under the law alone."""
+        if Reach((law,)).can_fire(subject.encoded)[0]:
+            found = subject.saturated((law,))
+            if found.graph is None or found.matches.get(law.name):
+                for d in subject.differences((law,), found, _TRIES, quick=True):
+                    yield self._finding("soundness", f"{name}: {d.text}", d.told())
+
     def elsewhere(self, mutant: Law | None = None) -> Iterator[Finding]:
         """The same on programs that are not the law's own: `loops`.
 
@@ -151,8 +184,8 @@ class Attack:
         fired = False
         for some in ((law, *reading), laws):
             reach, place = Reach(some), some.index(law)
-            for name, program in self._loops(law) if not fired else ():
-                subject = Subject(program, self._ways)
+            for seed, (name, program) in enumerate(self._loops(law)) if not fired else ():
+                subject = Subject(program, self._ways, seed)
                 if not reach.can_fire(subject.encoded)[place]:
                     continue
                 found = subject.saturated(some)
@@ -164,13 +197,8 @@ class Attack:
     def checks(self, mutant: Law | None = None) -> Iterator[Finding]:
         """What is checked is checked still where the law by itself leaves a value out that it uses."""
         law = mutant or self.law
-        reach = Reach((law,))
         for name, program in checked_programs(law):
-            subject = Subject(program, self._ways)
-            if reach.can_fire(subject.encoded)[0]:
-                found = subject.saturated((law,))
-                for d in subject.differences((law,), found, _TRIES, quick=True) if found.matches.get(law.name) else ():
-                    yield self._finding("soundness", f"{name}: {d.text}", d.told())
+            yield from self._alone(name, law, Subject(program, self._ways))
 
     def _attacked(self, name: str, program: Program, mutant: Law | None, tries: int) -> Iterator[Finding]:
         """One program under the law alone, then under all laws; the interpreter runs once for the same values."""

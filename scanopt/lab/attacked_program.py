@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.analysis.sizes import Sizes, example_operands
+from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.calculus.encoded import Encoded
@@ -59,10 +60,16 @@ def build(program: Program) -> tuple[list[Variable], list[Variable]]:
 
 
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 0.5, 3.0)
+_LIMITS = (0.0, -0.0, np.inf, -np.inf)
+_FEW, _MANY = 0.2, 0.6
+"""Shares of special floats: many of them meet one another, and without NaN one does not hide what others come to."""
 
 
-def random_values(inputs: Sequence[Variable], n: int, rng: random.Random, special: bool = True) -> list[Array]:
-    """Values for a program's inputs: all lengths n, integers n, some special floats if asked for."""
+def random_values(
+    inputs: Sequence[Variable], n: int, rng: random.Random, special: bool = True, limits: bool = False
+) -> list[Array]:
+    """Values for a program's inputs: all lengths n, integers n, some special floats if asked for, or many limits."""
+    share, pool = (_MANY, _LIMITS) if limits else (_FEW, _SPECIAL)
     out: list[Array] = []
     for x in inputs:
         count = n**x.ndim
@@ -75,7 +82,7 @@ def random_values(inputs: Sequence[Variable], n: int, rng: random.Random, specia
                 values = [rng.random() < 0.5 for _ in range(count)]
             case _:
                 values = [
-                    rng.choice(_SPECIAL) if special and rng.random() < 0.2 else rng.uniform(-2, 2) for _ in range(count)
+                    rng.choice(pool) if special and rng.random() < share else rng.uniform(-2, 2) for _ in range(count)
                 ]
         out.append(np.array(values, x.dtype).reshape((n,) * x.ndim))
     return out
@@ -116,9 +123,14 @@ class Difference:
 
 _STEPS = (0, 1, 2, 7)
 
+_OF_MATRICES = ("product", "system", "factorization", "solving", "decomposition")
+
 
 class Subject:
-    """A program, and what may become of it.  seed: of the values and of the programs tried."""
+    """A program, and what may become of it.
+
+    seed: of the values and of the programs tried; in turn values are of all kinds and at the limits.
+    """
 
     def __init__(self, program: Program, ways: Ways, seed: int = 0) -> None:
         self._ways = ways
@@ -182,7 +194,8 @@ class Subject:
     ) -> Iterator[Difference]:
         key = (turn, n, special)
         if key not in self._wanted:
-            values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special)
+            limits = bool((self._seed + turn) % 2) and not self._of_matrices
+            values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special, limits)
             self._wanted[key] = values, trial.wanted(values)
         values, want = self._wanted[key]
         got = trial.found(values)
@@ -192,6 +205,12 @@ class Subject:
                 return trial.told(values, self._written(), self._ways.show(extraction))
 
             yield Difference(f"{n} steps: expected {want}, found {got}", told)
+
+    @cached_property
+    def _of_matrices(self) -> bool:
+        """Whether it multiplies or factors matrices: what BLAS and LAPACK make of infinities is not defined."""
+        used = (f.operator for _, f in self.encoded.forms())
+        return any(isinstance(op, Op) and op.cost in _OF_MATRICES for op in used)
 
     def _raises_so(self, want: Any, got: Any, values: list[Array]) -> bool:
         """Whether the program as written, too, raises another error than the interpreter: several are due."""
