@@ -19,6 +19,18 @@ def in_each_row(v: Value, X: Value, y: Value, *, m: Int, n: Int) -> Rules:
     yield when(v.is_(y + X), n.is_(ndim(X)), m.is_(ndim(y)), n >= m + 1).then(in_each_row(v, X, y))
 
 
+@fact
+def reduces_in_two(g: Op, h: Op, op: Op) -> None:
+    """g(h(X)) is op(X), up to rounding: both reduce alike, first along some axes, then along some of the others
+    (given).
+    """
+
+
+@fact
+def adds_up_rows(op: Op) -> None:
+    """op adds up the rows, or everything, and raises nothing of no rows (given)."""
+
+
 def _small(x: Any) -> Any:
     return T.cast(x, "float32")
 
@@ -203,3 +215,34 @@ def greatest_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
 def least_moved_along(v: Value, X: Value, y: Value, d: Text) -> Equation:
     """The least of rows with y added in each is the least of the rows, and y, where not both are infinite."""
     return _moved_along("min", v, X, y, d)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda X: X.sum(axis=0).sum(), lambda X: T.exp(X).max(axis=1).max(), lambda X: X.mean(axis=1).mean()),
+    never=(lambda X: X.sum(axis=0).max(), lambda X: X.sum(axis=0, keepdims=True).sum() * 2.0),
+)
+def reduced_at_once(X: Value, g: Op, h: Op, op: Op) -> Equation:
+    """What is added up along some axes, and then along others, is added up along all of them."""
+    return Equation(g(h(X)), op(X), when=[reduces_in_two(g, h, op)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=(lambda x, y: T.concatenate([x, y]).sum(), lambda X: T.concatenate([X, T.exp(X)]).sum(axis=0)),
+    never=(
+        lambda X, Y: T.concatenate([X, Y]).sum(axis=0),
+        lambda x, y: T.concatenate([x, y]).max(),
+        lambda X, Y: T.concatenate([X, Y]).sum(axis=1),
+        lambda X, Y: T.concatenate([X, Y], axis=1).sum(axis=0),
+        lambda x, y: T.concatenate([x, _small(y)]).sum(),
+    ),
+)
+def sum_of_joined(x: Value, y: Value, op: Op) -> Equation:
+    """The sum of joined rows is the sum of both sums."""
+    joined = ops.concatenate(x, y, axis=0)
+    when = [adds_up_rows(op), same_type(x, y), fits(joined)]
+    return Equation(op(joined), op(x) + op(y), when=when)

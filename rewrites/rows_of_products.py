@@ -6,12 +6,15 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Value, as_row, ops, vmap
-from scanopt.facts.parts import cut_in_two, takes_a_row
+from scanopt.facts.parts import cut_in_two, is_a_part_of_columns, is_a_part_of_rows, of_columns
 from scanopt.facts.values import floating, matrix, same_type, vector
 
 _ALL_ROWS = ("slice", None, None, None)
 _COLUMNS_BEFORE = ops("getitem", index=(_ALL_ROWS, ("slice", None, "in", None)))
 _COLUMNS_FROM = ops("getitem", index=(_ALL_ROWS, ("slice", "in", None, None)))
+
+_ENTRY = ops("getitem", index=("in", "in"))
+_COLUMN = ops("getitem", index=(_ALL_ROWS, "in"))
 
 
 def _small(x: Any) -> Any:
@@ -24,13 +27,48 @@ def _transposed(X: Value) -> Value:
 
 @law(
     licence="reassoc",
-    example=(lambda X, W: T.dot(X, W)[-1], lambda X, y, k: T.dot(X, y)[k]),
-    never=(lambda x, X: T.dot(x, X)[2], lambda X, W: T.dot(X, W)[1:]),
+    example=(lambda X, W: T.dot(X, W)[-1], lambda X, y, k: T.dot(X, y)[k], lambda X, W: T.dot(X, W)[1:]),
+    never=(lambda x, X: T.dot(x, X)[2], lambda X, W: T.dot(X, W)[:, 1]),
 )
-def row_of_product(X: Value, W: Value, row: Op, place: Args) -> Equation:
-    """(X @ W)[k] = X[k] @ W."""
-    product = ops.dot(row(X, place), W)
-    return Equation(row(ops.dot(X, W), place), product, when=[takes_a_row(row), matrix(X)])
+def rows_of_product(X: Value, W: Value, part: Op, bounds: Args) -> Equation:
+    """(X @ W)[k] = X[k] @ W, and the same for some rows."""
+    product = ops.dot(part(X, bounds), W)
+    return Equation(part(ops.dot(X, W), bounds), product, when=[is_a_part_of_rows(part), matrix(X)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda X, W: T.dot(X, W)[:, -1], lambda X, W, k: T.dot(X, W)[:, :k]),
+    never=(lambda X, W: T.dot(X, W)[1], lambda X, W: (X * W)[:, 1]),
+)
+def columns_of_product(X: Value, W: Value, part: Op, bounds: Args) -> Equation:
+    """(X @ W)[:, k] = X @ W[:, k], and the same for some columns."""
+    product = ops.dot(X, part(W, bounds))
+    return Equation(part(ops.dot(X, W), bounds), product, when=[is_a_part_of_columns(part)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x, W: T.dot(x, W)[-1], lambda x, W, k: T.dot(x, W)[k:]),
+    never=(lambda X, W: T.dot(X, W)[-1], lambda x, y: (x * y)[1]),
+)
+def entries_of_product(x: Value, W: Value, part: Op, columns: Op, bounds: Args) -> Equation:
+    """(x @ W)[k] = x @ W[:, k], and the same for some entries."""
+    product = ops.dot(x, columns(W, bounds))
+    return Equation(part(ops.dot(x, W), bounds), product, when=[of_columns(part, columns), vector(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, W, k, n: T.dot(X, W)[k, n],
+    never=(lambda X, W, k, n: (X * W)[k, n], lambda x, W, k: T.dot(x, W)[k] * 2.0),
+)
+def entry_of_product(X: Value, W: Value, i: Value, j: Value) -> Equation:
+    """(X @ W)[i, j] = X[i] @ W[:, j]."""
+    return Equation(_ENTRY(ops.dot(X, W), i, j), ops.dot(X[i], _COLUMN(W, j)))
 
 
 @law(

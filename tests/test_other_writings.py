@@ -26,6 +26,11 @@ def _tanh(start: Any, x: Any) -> Any:
     return _filter(lambda v, s: T.tanh(s + v), x, start)
 
 
+def _rows(x: Any, y: Any) -> Any:
+    """A state of as many entries as y."""
+    return scanopt.scan(lambda v, s: T.tanh(s * v), x, y)[0]
+
+
 def _rows_by_number(x: Any, place: Callable[[Any, Any], Any]) -> Any:
     """The same, where the numbers of rows are counted down and taken from the length."""
     count = T.arange(x.shape[0])[::-1]
@@ -277,6 +282,27 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: _tanh_of(
             lambda v, s, V: T.dot(T.concatenate([v, s]), V), x, y, [T.concatenate([_matrix(y, y), _matrix(y, x)])]
         ),
+    ),
+    "a part of elements": (lambda x, y: T.exp(x[2:7]) * y[0], lambda x, y: (T.exp(x) * y[0])[2:7]),
+    "the last row of what a loop's rows come to": (
+        lambda x, y: T.exp(_rows(x, y)[-1]).sum(),
+        lambda x, y: T.exp(_rows(x, y))[-1].sum(),
+        lambda x, y: T.exp(_rows(x, y)).sum(axis=1)[-1],
+    ),
+    "parts of products": (
+        lambda x, y: T.dot(_matrix(x, y), _matrix(y, x)[:, 2]),
+        lambda x, y: T.dot(_matrix(x, y), _matrix(y, x))[:, 2],
+    ),
+    "an entry of a product": (
+        lambda x, y: T.dot(_matrix(x, y)[1], _matrix(y, x)[:, 2]),
+        lambda x, y: T.dot(_matrix(x, y), _matrix(y, x))[1, 2],
+        lambda x, y: T.dot(_matrix(x, y), _matrix(y, x))[1][2],
+    ),
+    "sums of sums": (lambda x, y: _matrix(x, y).sum(), lambda x, y: _matrix(x, y).sum(axis=1).sum()),
+    "the first running sums": (lambda x, y: T.cumsum(x[:3]), lambda x, y: T.cumsum(x)[:3]),
+    "a transposed product": (
+        lambda x, y: T.dot(_matrix(y, x), T.dot(_matrix(x, x), y)),
+        lambda x, y: T.dot(T.dot(_matrix(x, x).T, _matrix(y, x).T).T, y),
     ),
 }
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
+from scanopt.analysis.parts_of_elements import taking_parts
 from scanopt.array.op import Op
 from scanopt.array.operators.parts import rows_left, rows_read
 from scanopt.calculus.encoded import Encoded
@@ -54,7 +55,8 @@ def facts_of_parts(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
 def _facts_of_parts(ops: tuple[Op, ...]) -> Sequence[Row]:
     found = [*parts(ops)]
     whole = whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
-    return (*found, *in_two(ops), *computed_parts(ops), *whole, *arrangements(ops), *entries_taken(ops))
+    taken = (*taking_parts(ops), *entries_taken(ops))
+    return (*found, *in_two(ops), *computed_parts(ops), *whole, *arrangements(ops), *taken)
 
 
 def written_bounds(g: Encoded) -> Iterator[Row]:

@@ -22,7 +22,9 @@ from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.invariant_loops import invariant_loops
 from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.lengths import KnownLengths, known_lengths
+from scanopt.analysis.parts_of_elements import arguments_in_parts, related_to_parts
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
+from scanopt.analysis.reductions import facts_of_reductions, related_reductions
 from scanopt.analysis.shared_operands import products_beside
 from scanopt.analysis.signs import facts_of_signs, opposite_operators
 from scanopt.analysis.static_shapes import stacked_states, static_shapes
@@ -58,8 +60,11 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
 def related_operators(ops: Iterable[Op]) -> list[Op]:
     """Operators, and those that are written with them once laws fire."""
     known = list(ops)
-    more = (closed_operators(known), summing_operators(known), operators_of_parts(known), opposite_operators(known))
-    return list(dict.fromkeys([*known, *chain.from_iterable(more)]))
+    ways = (
+        closed_operators, summing_operators, operators_of_parts, opposite_operators, related_to_parts,
+        related_reductions,
+    )  # fmt: skip
+    return list(dict.fromkeys([*known, *chain.from_iterable(way(known) for way in ways)]))
 
 
 class GivenFacts:
@@ -92,6 +97,7 @@ class GivenFacts:
         yield from stacked_states(g, self._lengths)
         yield from invariant_loops(g, self._choices, self._lengths)
         yield from _shaped_as_arguments(g, self._lengths)
+        yield from arguments_in_parts(g, self._fp, self._lengths)
         raising = [*_raising(g, self._choices, self._lengths)]
         yield from raising
         yield from silent_values(g, {i for name, (i, *_) in raising if name == "harmless" and isinstance(i, int)})
@@ -113,6 +119,7 @@ class GivenFacts:
         yield from (("unexpanded", (op,)) for op in new if op not in self._made.whole)
         yield from facts_of_parts(self._g, ops)
         yield from facts_of_whole_arrays(ops)
+        yield from facts_of_reductions(ops)
         yield from conversions(ops)
         some, those, just_come = with_elements(ops), with_elements(new), {*new}
         for op in ops:

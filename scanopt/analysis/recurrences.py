@@ -86,7 +86,7 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
                 yield "folds", (op, d, folder(op.name))
 
 
-_LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu", "cumsum": "f"}
+_LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu", "cumsum": "f", "transpose": "iufcb"}
 """Operators of one argument, with the kinds of dtype that they leave as they are."""
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtype, hold, ndim, ops
 
 __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
-    "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last",
-    "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row",
-    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_one", "takes_part_of_one", "takes_row",
-    "takes_rows", "undone", "written_bound", "written_bounds",
+    "in_last", "in_two", "is_a_part", "is_a_part_of_columns", "is_a_part_of_rows", "of_columns", "part_of_part",
+    "past_first", "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before",
+    "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_row", "takes_all", "takes_consecutive_rows",
+    "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one", "takes_row", "takes_rows",
+    "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -79,8 +80,10 @@ def takes_first(op: Op, k: Int) -> None:
 
 
 @fact
-def takes_a_row(op: Op) -> None:
+def takes_a_row(op: Op, *, bounds: Args, d: Text, n: Int, v: Value, X: Value) -> Rules:
     """op takes one row of its first argument (given)."""
+    yield when(takes_a_row(op), v.is_(op(X, bounds)), n.is_(ndim(X))).then(ndim(v).gets(n - 1))
+    yield when(takes_a_row(op), v.is_(op(X, bounds)), d.is_(dtype(X))).then(dtype(v).gets(d))
 
 
 @fact
@@ -111,6 +114,36 @@ def past_first(op: Op, k: Int, g: Op) -> None:
 @fact
 def past_last(op: Op, k: Int, g: Op) -> None:
     """op(X) is g of all but the last k rows of X, and X has at least k rows (given)."""
+
+
+@fact
+def is_a_part(g: Op) -> None:
+    """g takes rows, or entries of other axes, by integers and bounds (given)."""
+
+
+@fact
+def is_a_part_of_rows(g: Op) -> None:
+    """g takes one row, or rows, and all of each (given)."""
+
+
+@fact
+def takes_consecutive_rows(g: Op) -> None:
+    """g takes rows by a slice, and all of each (given)."""
+
+
+@fact
+def takes_leading_rows(g: Op) -> None:
+    """g takes the first rows, up to a bound, and all of each (given)."""
+
+
+@fact
+def is_a_part_of_columns(g: Op) -> None:
+    """g takes one entry, or some, of the second axis, and all rows (given)."""
+
+
+@fact
+def of_columns(g: Op, h: Op) -> None:
+    """g takes of a vector what h takes of each row (given)."""
 
 
 @fact

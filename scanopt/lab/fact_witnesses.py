@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from scanopt.lab.fact_witnesses_of_parts import WITNESSES_OF_PARTS
+
 __all__ = ["WITNESSES"]
 
-WITNESSES: dict[str, str] = {
+WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "moderate 0 moderate(x)": "number_behind, never 2",
     "above_zero 0 above_zero(x)": "multiples_added, never 6",
     "may_rewrite 4 may_rewrite(name, c)": "outer loop of another mode",

@@ -11,6 +11,7 @@ import scanopt.lab.proving.facts_consecutive
 import scanopt.lab.proving.facts_numbers
 import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts
+import scanopt.lab.proving.facts_parts_of_elements
 import scanopt.lab.proving.facts_sums
 import scanopt.lab.proving.guards
 import scanopt.lab.proving.linear_algebra

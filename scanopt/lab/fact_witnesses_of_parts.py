@@ -1,0 +1,22 @@
+"""What shows that atoms of rules about parts of what is computed by element are needed: see docs/fact-mutations.md."""
+
+from __future__ import annotations
+
+__all__ = ["WITNESSES_OF_PARTS"]
+
+WITNESSES_OF_PARTS: dict[str, str] = {
+    "takes_a_row 0 takes_a_row(op)": "value_seen_backwards, never 0",
+    "takes_a_row 1 takes_a_row(op)": "right_annihilator, never 1",
+    "in_parts 0 is_a_part(g)": "part_of_elements, never 6",
+    "in_parts 0 by_element(op)": "part_of_elements, never 5",
+    "part_of_argument 0 has_shape_of(x, v)": "part_of_elements, never 2",
+    "part_of_argument 1 has_rows_of(x, v)": "part_of_elements, never 2",
+    "part_of_argument 1 is_a_part_of_rows(g)": "part_of_elements, never 3",
+    "part_of_argument 2 scalar(x)": "part_of_elements, never 2",
+    "part_of_argument 3 is_a_part_of_rows(g)": "part_of_elements, never 4",
+    "part_of_argument 3 n >= m+1": "part_of_elements, never 2",
+    "parts_of 0 xs = (x)": "part_of_elements, never 4",
+    "part_of_argument 2 xs = (x, *r)": "part_of_elements, example 1",
+    "part_of_argument 3 xs = (x, *r)": "part_of_elements, example 4",
+}
+"""By fact, place of the rule and atom, the program that shows what goes wrong without it."""
