@@ -8,13 +8,15 @@ from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Int, Op, Value, args, ndim, ops
 from scanopt.facts.operators import by_element
-from scanopt.facts.parts import is_a_part, is_a_part_of_rows, takes_a_row, takes_consecutive_rows, takes_leading_rows
+from scanopt.facts.parts import (
+    is_a_part,
+    is_a_part_of_rows,
+    takes_a_column,
+    takes_a_row,
+    takes_consecutive_rows,
+    takes_leading_rows,
+)
 from scanopt.facts.values import scalar
-
-
-@fact
-def takes_a_column(g: Op, h: Op) -> None:
-    """g takes of all rows the one entry that h takes of a vector (given)."""
 
 
 @fact

@@ -6,7 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Value, as_row, ops, vmap
-from scanopt.facts.parts import cut_in_two, is_a_part_of_columns, is_a_part_of_rows, of_columns
+from scanopt.facts.parts import cut_in_two, is_a_part_of_rows, takes_a_column
 from scanopt.facts.values import floating, matrix, same_type, vector
 
 _ALL_ROWS = ("slice", None, None, None)
@@ -39,25 +39,25 @@ def rows_of_product(X: Value, W: Value, part: Op, bounds: Args) -> Equation:
 @law(
     licence="reassoc",
     stepwise=True,
-    example=(lambda X, W: T.dot(X, W)[:, -1], lambda X, W, k: T.dot(X, W)[:, :k]),
-    never=(lambda X, W: T.dot(X, W)[1], lambda X, W: (X * W)[:, 1]),
+    example=(lambda X, W: T.dot(X, W)[:, -1], lambda X, W, k: T.dot(X, W)[:, k]),
+    never=(lambda X, W: T.dot(X, W)[1], lambda X, W: T.dot(X, W)[:, 1:]),
 )
-def columns_of_product(X: Value, W: Value, part: Op, bounds: Args) -> Equation:
-    """(X @ W)[:, k] = X @ W[:, k], and the same for some columns."""
-    product = ops.dot(X, part(W, bounds))
-    return Equation(part(ops.dot(X, W), bounds), product, when=[is_a_part_of_columns(part)])
+def column_of_product(X: Value, W: Value, column: Op, one: Op, place: Args) -> Equation:
+    """(X @ W)[:, k] = X @ W[:, k]."""
+    product = ops.dot(X, column(W, place))
+    return Equation(column(ops.dot(X, W), place), product, when=[takes_a_column(column, one)])
 
 
 @law(
     licence="reassoc",
     stepwise=True,
-    example=(lambda x, W: T.dot(x, W)[-1], lambda x, W, k: T.dot(x, W)[k:]),
-    never=(lambda X, W: T.dot(X, W)[-1], lambda x, y: (x * y)[1]),
+    example=(lambda x, W: T.dot(x, W)[-1], lambda x, W, k: T.dot(x, W)[k]),
+    never=(lambda X, W: T.dot(X, W)[-1], lambda x, W: T.dot(x, W)[1:]),
 )
-def entries_of_product(x: Value, W: Value, part: Op, columns: Op, bounds: Args) -> Equation:
-    """(x @ W)[k] = x @ W[:, k], and the same for some entries."""
-    product = ops.dot(x, columns(W, bounds))
-    return Equation(part(ops.dot(x, W), bounds), product, when=[of_columns(part, columns), vector(x)])
+def entry_of_vector_product(x: Value, W: Value, column: Op, one: Op, place: Args) -> Equation:
+    """(x @ W)[k] = x @ W[:, k]."""
+    product = ops.dot(x, column(W, place))
+    return Equation(one(ops.dot(x, W), place), product, when=[takes_a_column(column, one), vector(x)])
 
 
 @law(

@@ -29,23 +29,16 @@ def taking_parts(ops: Iterable[Op]) -> Iterator[Row]:
 
 def _of_one_axis(op: Op, index: Sequence[Any]) -> Iterator[Row]:
     match index:
-        case [entry]:
-            yield "is_a_part_of_rows", (op,)
-            yield "of_columns", (op, Op.make("getitem", index=(FULL, entry)))
-        case [first, entry] if first == FULL:
-            yield "is_a_part_of_columns", (op,)
-            of_vector = Op.make("getitem", index=(entry,))
-            yield "of_columns", (of_vector, op)
-            if not isinstance(entry, tuple):
-                yield "takes_a_column", (op, of_vector)
-        case _:
-            return
-    match index:
+        case [first, int() | "in" as entry] if first == FULL:
+            yield "takes_a_column", (op, Op.make("getitem", index=(entry,)))
         case [(_, None | 0, _, None | 1)]:
-            yield "takes_consecutive_rows", (op,)
-            yield "takes_leading_rows", (op,)
+            yield from ((name, (op,)) for name in ("is_a_part_of_rows", "takes_consecutive_rows", "takes_leading_rows"))
         case [tuple()]:
-            yield "takes_consecutive_rows", (op,)
+            yield from ((name, (op,)) for name in ("is_a_part_of_rows", "takes_consecutive_rows"))
+        case [_]:
+            yield "is_a_part_of_rows", (op,)
+        case _:
+            pass
 
 
 def related_to_parts(ops: Collection[Op]) -> list[Op]:
@@ -54,7 +47,8 @@ def related_to_parts(ops: Collection[Op]) -> list[Op]:
     made = [one for op in ops if parts and (one := _of_a_row(op)) is not None]
     if any(op.name in ("dot", "outer") for op in ops):
         last = [op.options["index"][-1] for op in parts if len(op.options["index"]) <= 2]
-        made += [Op.make("getitem", index=index) for entry in last for index in ((entry,), (FULL, entry))]
+        entries = [k for k in last if not isinstance(k, tuple)]
+        made += [Op.make("getitem", index=index) for k in entries for index in ((k,), (FULL, k))]
     return made
 
 

@@ -6,10 +6,10 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtype, hold, ndim, ops
 
 __all__ = [
-    "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
-    "in_last", "in_two", "is_a_part", "is_a_part_of_columns", "is_a_part_of_rows", "of_columns", "part_of_part",
-    "past_first", "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before",
-    "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_row", "takes_all", "takes_consecutive_rows",
+    "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one",
+    "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "part_of_part", "past_first", "past_last",
+    "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets",
+    "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all", "takes_consecutive_rows",
     "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one", "takes_row", "takes_rows",
     "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
@@ -137,13 +137,8 @@ def takes_leading_rows(g: Op) -> None:
 
 
 @fact
-def is_a_part_of_columns(g: Op) -> None:
-    """g takes one entry, or some, of the second axis, and all rows (given)."""
-
-
-@fact
-def of_columns(g: Op, h: Op) -> None:
-    """g takes of a vector what h takes of each row (given)."""
+def takes_a_column(g: Op, h: Op) -> None:
+    """g takes of all rows the one entry that h takes of a vector (given)."""
 
 
 @fact

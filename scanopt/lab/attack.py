@@ -154,7 +154,7 @@ class Attack:
         for n, program in enumerate((*law.example, *law.never)):
             for seed, variant in enumerate(variants(program, _VARIANTS)):
                 if (subject := self._built(variant, seed)) is not None:
-                    yield from self._alone(f"variant {seed} of program {n}", law, subject)
+                    yield from self._alone(f"variant {seed} of program {n}", law, subject, subject.of_matrices)
 
     def _built(self, program: Program, seed: int) -> Subject | None:
         """A program, if it is one."""
@@ -165,12 +165,12 @@ class Attack:
             return None
         return subject
 
-    def _alone(self, name: str, law: Law, subject: Subject) -> Iterator[Finding]:
+    def _alone(self, name: str, law: Law, subject: Subject, finite: bool = False) -> Iterator[Finding]:
         """One program under the law alone."""
         if Reach((law,)).can_fire(subject.encoded)[0]:
             found = subject.saturated((law,))
             if found.graph is None or found.matches.get(law.name):
-                for d in subject.differences((law,), found, _TRIES, quick=True):
+                for d in subject.differences((law,), found, _TRIES, quick=True, finite=finite):
                     yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def elsewhere(self, mutant: Law | None = None) -> Iterator[Finding]:

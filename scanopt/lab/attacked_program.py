@@ -27,7 +27,7 @@ from scanopt.extraction.greedy import greedy
 from scanopt.extraction.problem import Problem
 from scanopt.lab.counterexample import Comparison
 
-__all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
+__all__ = ["OF_MATRICES", "Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
 
 Array = np.ndarray[Any, Any]
 
@@ -123,7 +123,8 @@ class Difference:
 
 _STEPS = (0, 1, 2, 7)
 
-_OF_MATRICES = ("product", "system", "factorization", "solving", "decomposition")
+OF_MATRICES = ("product", "system", "factorization", "solving", "decomposition")
+"""Classes of cost of operators on matrices: what BLAS and LAPACK make of infinities is not defined."""
 
 
 class Subject:
@@ -160,17 +161,24 @@ class Subject:
                 engine.close()
 
     def differences(
-        self, laws: Sequence[Law], found: Saturated, tries: int, quick: bool = False, cheapest: bool = False
+        self,
+        laws: Sequence[Law],
+        found: Saturated,
+        tries: int,
+        quick: bool = False,
+        cheapest: bool = False,
+        finite: bool = False,
     ) -> Iterator[Difference]:
         """Differences from programs of the e-graph that laws made: random ones, for few steps and some.
 
-        quick: no exact search for the cheapest.  cheapest: first the one that is cheap by the usual costs.
+        quick: no exact search for the cheapest.  cheapest: first the one that is cheap by the usual costs.  finite: no
+        NaN and infinities, which laws that need the licence "fast" leave aside as well.
         """
         if found.graph is None:
             yield Difference(found.error, self._written)
             return
         exact = all(x.licence == "exact" for x in laws)
-        finite = any(x.licence == "fast" for x in laws)  # these leave NaN and infinities aside
+        finite |= any(x.licence == "fast" for x in laws)
         rng = random.Random(self._seed)
         reference = partial(self._ways.reference, self.inputs, self.outputs)
         dtypes = frozenset(t.dtype for t in self.encoded.types.values())
@@ -194,7 +202,7 @@ class Subject:
     ) -> Iterator[Difference]:
         key = (turn, n, special)
         if key not in self._wanted:
-            limits = bool((self._seed + turn) % 2) and not self._of_matrices
+            limits = bool((self._seed + turn) % 2) and not self.of_matrices
             values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special, limits)
             self._wanted[key] = values, trial.wanted(values)
         values, want = self._wanted[key]
@@ -207,10 +215,10 @@ class Subject:
             yield Difference(f"{n} steps: expected {want}, found {got}", told)
 
     @cached_property
-    def _of_matrices(self) -> bool:
-        """Whether it multiplies or factors matrices: what BLAS and LAPACK make of infinities is not defined."""
+    def of_matrices(self) -> bool:
+        """Whether it multiplies or factors matrices."""
         used = (f.operator for _, f in self.encoded.forms())
-        return any(isinstance(op, Op) and op.cost in _OF_MATRICES for op in used)
+        return any(isinstance(op, Op) and op.cost in OF_MATRICES for op in used)
 
     def _raises_so(self, want: Any, got: Any, values: list[Array]) -> bool:
         """Whether the program as written, too, raises another error than the interpreter: several are due."""

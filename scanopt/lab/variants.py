@@ -15,12 +15,14 @@ import numpy as np
 from scanopt import tensor as T
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.law import Program
+from scanopt.lab.attacked_program import OF_MATRICES
 from scanopt.loops.graph import dependencies, loops_of, schedule
 from scanopt.loops.rebuild import rebuild
 
 __all__ = ["variants"]
 
-_FLOATS = (-2.0, -1.0, -0.5, -0.0, 0.0, 1.0, 3.0, np.inf, -np.inf, np.nan)
+_FINITE = (-2.0, -1.0, -0.5, -0.0, 0.0, 1.0, 3.0)
+_FLOATS = (*_FINITE, np.inf, -np.inf, np.nan)
 _INTEGERS = (-3, -2, -1, 0, 1, 2, 5)
 _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (lambda x: x, T.exp, T.neg, T.sqrt)
 _KEPT = 0.3
@@ -54,10 +56,11 @@ def _changes(outputs: Sequence[Variable], rng: random.Random) -> Iterator[tuple[
     graphs = [outputs, *(loop.inner_outputs for loop in loops_of(outputs))]
     nodes = [node for graph in graphs for node in schedule(graph)]
     read = [v for graph in graphs for v in graph] + [v for node in nodes for v in dependencies(node)]
+    finite = any(isinstance(node, Apply) and node.op.cost in OF_MATRICES for node in nodes)
     lengths = {v for node in nodes if not _by_element(node) for v in dependencies(node)}
     for v in dict.fromkeys(read):
         if isinstance(v, Constant) and (np.dtype(v.dtype).kind == "f" or (v.dtype != "bool" and v not in lengths)):
-            yield v, _number(v, rng)
+            yield v, _number(v, rng, finite)
         elif _is_function(v) and rng.random() > _KEPT:
             assert v.owner is not None
             yield v, rng.choice(_FUNCTIONS)(v.owner.inputs[0])
@@ -73,8 +76,8 @@ def _is_function(v: Variable) -> bool:
     return len(given) == 1 and v.type == given[0].type and np.dtype(v.dtype).kind == "f"
 
 
-def _number(x: Constant, rng: random.Random) -> Constant:
+def _number(x: Constant, rng: random.Random, finite: bool) -> Constant:
     """A constant of the same type."""
-    pool = _INTEGERS if np.dtype(x.dtype).kind in "iu" else _FLOATS
+    pool = _INTEGERS if np.dtype(x.dtype).kind in "iu" else _FINITE if finite else _FLOATS
     drawn = [old if rng.random() < _KEPT else rng.choice(pool) for old in x.data.ravel().tolist()]
     return Constant(np.array(drawn).astype(x.dtype).reshape(x.data.shape))

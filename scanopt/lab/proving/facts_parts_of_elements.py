@@ -54,17 +54,6 @@ def is_a_part_of_rows(m: Model, g: Term) -> None:
 
 
 @fact
-def is_a_part_of_columns(m: Model, g: Term) -> None:
-    _taking(m, g, tuple((FULL, *index) for index in _OF_ROWS))
-
-
-@fact
-def of_columns(m: Model, g: Term, h: Term) -> None:
-    index = _taking(m, g, _OF_ROWS)
-    m.operators[h.head] = _operator(m, Op.make("getitem", index=(FULL, *index)))
-
-
-@fact
 def takes_a_column(m: Model, g: Term, h: Term) -> None:
     index = _taking(m, h, ((0,), (-1,), ("in",)))
     m.operators[g.head] = _operator(m, Op.make("getitem", index=(FULL, *index)))
