@@ -16,6 +16,7 @@ from scanopt.facts.parts import (
     takes_consecutive_rows,
     takes_leading_rows,
 )
+from scanopt.facts.raising import always
 from scanopt.facts.values import scalar
 
 
@@ -52,9 +53,12 @@ def in_parts(g: Op, bounds: Args, v: Value, op: Op, xs: Args, *, r: Args, w: Val
 
 @fact
 def part_of_argument(
-    g: Op, bounds: Args, v: Value, x: Value, p: Value, *, m: Int, n: Int, op: Op, r: Args, xs: Args
+    g: Op, bounds: Args, v: Value, x: Value, p: Value, *, m: Int, n: Int, op: Op, r: Args, w: Value, xs: Args
 ) -> Rules:
-    """p has the elements of x that belong to the part g of v: those of its own part, or all where x has fewer axes."""
+    """p has the elements of x that belong to the part g of v: those of its own part, or all where x has fewer axes.
+
+    Its own part raises where that of v does, so it is as if the program computed it.
+    """
     some = in_parts(g, bounds, v, op, xs)
     yield when(some, has_shape_of(x, v)).then(part_of_argument(g, bounds, v, x, g(x, bounds)))
     yield when(some, has_rows_of(x, v), is_a_part_of_rows(g)).then(part_of_argument(g, bounds, v, x, g(x, bounds)))
@@ -63,6 +67,7 @@ def part_of_argument(
     yield when(*one, is_a_part_of_rows(g), n.is_(ndim(v)), m.is_(ndim(x)), n >= m + 1).then(
         part_of_argument(g, bounds, v, x, x)
     )
+    yield when(part_of_argument(g, bounds, v, x, p), w.is_(g(v, bounds)), always(w)).then(always(p))
 
 
 @fact

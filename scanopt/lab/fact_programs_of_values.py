@@ -243,6 +243,11 @@ def _hidden_rows_in_steps(x: Any, q: Any) -> Any:
 
 # total_list: of two arguments only one may raise.
 @_kept
+def _hidden_part_of_elements(X: Any, a: Any) -> Any:
+    return _each(lambda v: T.ifelse(T.gt(v[:1].sum(), 1e9), T.exp(v)[100], T.exp(v[:1]).sum()), X)
+
+
+@_kept
 def _hidden_first_argument(x: Any, p: Any) -> Any:
     return map_(lambda i, v, x: T.ifelse(i < 2, T.arctan2(x[i + 5], v), 0.0), [p, x], [x])[0]
 

@@ -15,6 +15,8 @@ WITNESSES_OF_PARTS: dict[str, str] = {
     "part_of_argument 2 scalar(x)": "part_of_elements, never 2",
     "part_of_argument 3 is_a_part_of_rows(g)": "part_of_elements, never 4",
     "part_of_argument 3 n >= m+1": "part_of_elements, never 2",
+    "part_of_argument 4 w = g(v, *bounds)": "hidden part of elements",
+    "part_of_argument 4 always(w)": "hidden part of elements",
     "parts_of 0 xs = (x)": "part_of_elements, never 4",
     "part_of_argument 2 xs = (x, *r)": "part_of_elements, example 1",
     "part_of_argument 3 xs = (x, *r)": "part_of_elements, example 4",
