@@ -23,7 +23,7 @@ def test_it_needs_every_condition_and_pays_or_enables(law: Law) -> None:
     assert [*attack.conditions(), *attack.paying()] == []
 
 
-@pytest.mark.share(20)
+@pytest.mark.share(40)
 @LAWS
 def test_it_is_sound_for_other_numbers_and_functions(law: Law) -> None:
     assert [*attack_on(law).alike()] == []
