@@ -8,13 +8,14 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Int, Op, Text, Value, args, ops
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
 from scanopt.facts.parts import (
     count_of_rows,
     cut_in_two,
     entry,
     in_first,
     in_last,
+    one_of_two,
     past_first,
     past_last,
     row_if_any,
@@ -236,22 +237,10 @@ def entry_of_stack(op: Op, xs: Args, j: Int, k: Int, x: Value, d: Text) -> Equat
         lambda x, y: T.stack([x, T.cast(y, "float32")])[0] * 2.0,
     ),
 )
-def entry_of_two_stacked(op: Op, x: Value, y: Value, j: Int, k: Int, z: Value, n: Int) -> Equation:
+def entry_of_two_stacked(op: Op, S: Value, x: Value, y: Value, j: Int, k: Int, n: Int) -> Equation:
     """stack(x, y)[k] is the k-th of them, and both must have one shape."""
-    checked = ops.shaped_like(ops.shaped_like(z, x, axes=n), y, axes=n)
-    when = [takes_entry(op, j, k), entry(args(x, y), k, z), has_so_many_axes(x, n), same_type(x, y)]
-    return Equation(op(ops.stack(x, y, axis=j)), checked, when=when)
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=lambda x, y: T.stack([T.exp(x), y])[0],
-    never=lambda x, y: T.stack([x, y])[1:],
-)
-def shaped_like_itself(x: Value, n: Int) -> Equation:
-    """x has the shape of x."""
-    return Equation(ops.shaped_like(x, x, axes=n), x)
+    when = [takes_entry(op, j, k), one_of_two(S, j, k, x, y), has_so_many_axes(x, n), same_type(x, y)]
+    return Equation(op(S), ops.shaped_like(x, y, axes=n), when=when)
 
 
 @law(

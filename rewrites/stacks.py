@@ -5,7 +5,7 @@ import numpy as np
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Int, Op, Text, Value, args, ops
-from scanopt.facts.parts import entry, takes_part_of_one
+from scanopt.facts.parts import entry, one_of_two, takes_part_of_one
 from scanopt.facts.raising import fits
 from scanopt.facts.values import has_so_many_axes, of_dtype, same_type
 
@@ -55,8 +55,7 @@ def part_of_one_stacked(op: Op, xs: Args, j: Int, k: Int, x: Value, d: Text) -> 
         lambda x, y: T.stack([x, T.cast(y, np.float32)])[:1] * 2.0,
     ),
 )
-def part_of_one_of_two_stacked(op: Op, x: Value, y: Value, j: Int, k: Int, z: Value, n: Int) -> Equation:
+def part_of_one_of_two_stacked(op: Op, S: Value, x: Value, y: Value, j: Int, k: Int, n: Int) -> Equation:
     """stack(x, y)[k : k + 1] is the k-th of them with a new axis, and both must have one shape."""
-    checked = ops.shaped_like(ops.shaped_like(z, x, axes=n), y, axes=n)
-    when = [takes_part_of_one(op, j, k), entry(args(x, y), k, z), has_so_many_axes(x, n), same_type(x, y)]
-    return Equation(op(ops.stack(x, y, axis=j)), ops.expand_dims(checked, axis=(j,)), when=when)
+    when = [takes_part_of_one(op, j, k), one_of_two(S, j, k, x, y), has_so_many_axes(x, n), same_type(x, y)]
+    return Equation(op(S), ops.expand_dims(ops.shaped_like(x, y, axes=n), axis=(j,)), when=when)

@@ -7,11 +7,11 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtyp
 
 __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one",
-    "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "part_of_part", "past_first", "past_last",
-    "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before", "rows_first", "sets",
-    "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all", "takes_consecutive_rows",
-    "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one", "takes_row", "takes_rows",
-    "undone", "written_bound", "written_bounds",
+    "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "one_of_two", "part_of_part", "past_first",
+    "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before",
+    "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all",
+    "takes_consecutive_rows", "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one",
+    "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -208,6 +208,14 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
 def takes_entry(op: Op, j: Int, k: Int, *, v: Value, xs: Args) -> Rules:
     """op takes entry k of axis j, and all of the other axes (given, except where a law has taken a row of a stack)."""
     yield when(v.is_(ops.stack(xs, axis=0)[k])).then(takes_entry(ops("getitem", index=(k,)), 0, k))
+
+
+@fact
+def one_of_two(S: Value, j: Int, k: Int, x: Value, y: Value) -> Rules:
+    """S is two arrays put side by side along axis j: x, which is entry k of it, and y."""
+    for first, second in ((0, 1), (-2, -1)):
+        yield when(S.is_(ops.stack(x, y, axis=j))).then(one_of_two(S, j, first, x, y))
+        yield when(S.is_(ops.stack(y, x, axis=j))).then(one_of_two(S, j, second, x, y))
 
 
 @fact

@@ -13,7 +13,7 @@ from scanopt.analysis.signs import facts_of_signs
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.op import Op
 from scanopt.array.operators.indexing import FULL
-from scanopt.calculus.terms import Int, Term
+from scanopt.calculus.terms import Int, Term, ops
 from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.facts import MEANINGS, fact, say
@@ -166,3 +166,13 @@ def entry(m: Model, xs: Term, k: Int | int, x: Term) -> None:
     if not -1 <= place < len(values):
         raise NoProgramError(f"no value {place} of {len(values)}")
     say(m, x, values[place])
+
+
+@fact
+def one_of_two(m: Model, S: Term, j: Int | int, k: Int | int, x: Term, y: Term) -> None:
+    if m.number(k) not in (0, 1, -1, -2):
+        raise NoProgramError(f"no value {m.number(k)} of two")
+    for v in (x, y):
+        m.types[v.head] = m.choose(f"dtype of {v}", m.dtypes), m.choose(f"shape of {v}", ((), (1,), (2,), (2, 1)))
+    both = (x, y) if m.number(k) in (0, -2) else (y, x)
+    say(m, S, ops.stack(*both, axis=m.number(j)))  # type: ignore[arg-type]
