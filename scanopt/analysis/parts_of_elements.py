@@ -1,4 +1,4 @@
-"""Facts from the text of a program about parts of what operators compute element by element."""
+"""Facts from the text of a program about parts of what operators compute element by element, or row by row."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def arguments_in_parts(g: Encoded, fp: str, lengths: Callable[[], KnownLengths])
         if i in seen or not isinstance(f.operator, Op):
             continue
         seen.add(i)
-        if f.operator.name == "dot":
+        if f.operator.name == "dot":  # parts of products are taken of the factors
             todo += f.args
         if f.operator.spec.batch is elementwise and not f.operator.can_raise:
             rows = [*_by_element(i, f, lengths().axes)]

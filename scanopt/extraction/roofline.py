@@ -19,9 +19,10 @@ from scanopt.array.operators.idle import guarded
 from scanopt.calculus.forms import Operator
 from scanopt.extraction.cost import Work, elements
 
-__all__ = ["MachineLimits", "Need", "operations"]
+__all__ = ["MULTIPLY_ADDS", "MachineLimits", "Need", "operations"]
 
-_MULTIPLY_ADDS = ("product", "system", "factorization", "solving", "decomposition")
+MULTIPLY_ADDS = ("product", "system", "factorization", "solving", "decomposition")
+"""Classes of cost of operators on matrices."""
 _COPIES = ("free", "memory", "gather")
 
 
@@ -109,7 +110,7 @@ def _count(op: Op, args: Sequence[Operand], out: Operand) -> float:
     kind = op.cost
     if kind in _COPIES:
         return 0.0
-    if kind in _MULTIPLY_ADDS:
+    if kind in MULTIPLY_ADDS:
         return 2.0 * elements(Work("apply", op, tuple(args), out), kind)
     most = max(math.prod(n or 0 for n in x.shape) for x in (out, *args))
     return float(most) * (math.log2(max(most, 2)) if kind == "sort" else 1.0)

@@ -25,9 +25,10 @@ from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.extraction.extract import Extraction, extract
 from scanopt.extraction.greedy import greedy
 from scanopt.extraction.problem import Problem
+from scanopt.extraction.roofline import MULTIPLY_ADDS
 from scanopt.lab.counterexample import Comparison
 
-__all__ = ["OF_MATRICES", "Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
+__all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
 
 Array = np.ndarray[Any, Any]
 
@@ -123,9 +124,6 @@ class Difference:
 
 _STEPS = (0, 1, 2, 7)
 
-OF_MATRICES = ("product", "system", "factorization", "solving", "decomposition")
-"""Classes of cost of operators on matrices: what BLAS and LAPACK make of infinities is not defined."""
-
 
 class Subject:
     """A program, and what may become of it.
@@ -216,9 +214,9 @@ class Subject:
 
     @cached_property
     def of_matrices(self) -> bool:
-        """Whether it multiplies or factors matrices."""
+        """Whether it multiplies or factors matrices: what BLAS and LAPACK make of infinities is not defined."""
         used = (f.operator for _, f in self.encoded.forms())
-        return any(isinstance(op, Op) and op.cost in OF_MATRICES for op in used)
+        return any(isinstance(op, Op) and op.cost in MULTIPLY_ADDS for op in used)
 
     def _raises_so(self, want: Any, got: Any, values: list[Array]) -> bool:
         """Whether the program as written, too, raises another error than the interpreter: several are due."""

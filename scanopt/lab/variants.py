@@ -15,7 +15,7 @@ import numpy as np
 from scanopt import tensor as T
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.law import Program
-from scanopt.lab.attacked_program import OF_MATRICES
+from scanopt.extraction.roofline import MULTIPLY_ADDS
 from scanopt.loops.graph import dependencies, loops_of, schedule
 from scanopt.loops.rebuild import rebuild
 
@@ -56,7 +56,7 @@ def _changes(outputs: Sequence[Variable], rng: random.Random) -> Iterator[tuple[
     graphs = [outputs, *(loop.inner_outputs for loop in loops_of(outputs))]
     nodes = [node for graph in graphs for node in schedule(graph)]
     read = [v for graph in graphs for v in graph] + [v for node in nodes for v in dependencies(node)]
-    finite = any(isinstance(node, Apply) and node.op.cost in OF_MATRICES for node in nodes)
+    finite = any(isinstance(node, Apply) and node.op.cost in MULTIPLY_ADDS for node in nodes)
     lengths = {v for node in nodes if not _by_element(node) for v in dependencies(node)}
     for v in dict.fromkeys(read):
         if isinstance(v, Constant) and (np.dtype(v.dtype).kind == "f" or (v.dtype != "bool" and v not in lengths)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from typing import Any
@@ -20,7 +21,7 @@ from scanopt.lab.proving.facts import MEANINGS, fact, say
 from scanopt.lab.proving.model import Model, Operator
 from scanopt.lab.proving.operators import applied
 
-__all__: list[str] = []
+__all__ = ["computed", "operator"]
 
 _ROWS: tuple[Any, ...] = (
     0, 1, -1, -2, ("slice", None, None, -1), ("slice", 1, None, None), ("slice", None, -1, None),
@@ -97,12 +98,18 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
     return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
 
 
-def _computed(entry: Any) -> int:
+def computed(index: Iterable[Any]) -> int:
     """How many of its bounds are arguments."""
+    return sum(map(_bounds_computed, index))
+
+
+def _bounds_computed(entry: Any) -> int:
     return entry.count("in") if isinstance(entry, tuple) else int(entry == "in")
 
 
-def _operator(m: Model, op: Op) -> Operator:
+def operator(m: Model, op: Op) -> Operator:
+    """An operator of the table, as the prover runs it."""
+
     def run(*xs: SymbolicArray) -> SymbolicArray:
         return applied(m, op, xs)
 
@@ -114,7 +121,7 @@ def _meaning(fact: str) -> None:
         chosen = m.choose(fact, _given(fact))
         of_stacks = fact in ("takes_entry", "takes_part_of_one")  # their arguments are no bounds
         if not of_stacks and isinstance(chosen[0], Op) and chosen[0].name == "getitem":
-            m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
+            m.computed = computed(chosen[0].options["index"])
         elif fact in ("linear", "sets", "sign_outside", "sign_lost", "combines"):
             m.computed = 0
         elif fact == "order_alone":
@@ -123,7 +130,7 @@ def _meaning(fact: str) -> None:
             if isinstance(x, Int):
                 m.set_number(x, what)
             else:
-                m.operators[x.head] = _operator(m, what)
+                m.operators[x.head] = operator(m, what)
 
     MEANINGS[fact] = mean
 

@@ -7,8 +7,8 @@ from scanopt.array.operators.indexing import FULL
 from scanopt.calculus.terms import Term
 from scanopt.lab.proving.arrays import SymbolicArray, joined
 from scanopt.lab.proving.facts import fact
+from scanopt.lab.proving.facts_parts import computed, operator
 from scanopt.lab.proving.model import Model, Operator
-from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.unknown import of_entries
 
 __all__: list[str] = []
@@ -19,22 +19,11 @@ _OF_ROWS = (
 _OF_ENTRIES = ((FULL, 0), (FULL, ("slice", None, "in", None)), (-1, ("slice", 1, None, None)))
 
 
-def _operator(m: Model, op: Op) -> Operator:
-    def run(*xs: SymbolicArray) -> SymbolicArray:
-        return applied(m, op, xs)
-
-    return run
-
-
-def _is_computed(entry: object) -> bool:
-    return entry == "in" or (isinstance(entry, tuple) and "in" in entry)
-
-
 def _taking(m: Model, g: Term, indices: tuple[tuple[object, ...], ...]) -> tuple[object, ...]:
     """An index for an operator that takes a part."""
     index = m.choose(f"index of {g}", indices)
-    m.operators[g.head] = _operator(m, Op.make("getitem", index=index))
-    m.computed = sum(map(_is_computed, index))
+    m.operators[g.head] = operator(m, Op.make("getitem", index=index))
+    m.computed = computed(index)
     return index
 
 
@@ -56,7 +45,7 @@ def is_a_part_of_rows(m: Model, g: Term) -> None:
 @fact
 def takes_a_column(m: Model, g: Term, h: Term) -> None:
     index = _taking(m, h, ((0,), (-1,), ("in",)))
-    m.operators[g.head] = _operator(m, Op.make("getitem", index=(FULL, *index)))
+    m.operators[g.head] = operator(m, Op.make("getitem", index=(FULL, *index)))
 
 
 @fact
@@ -65,7 +54,7 @@ def runs_down_rows(m: Model, op: Term) -> None:
 
     def run(x: SymbolicArray) -> SymbolicArray:
         like = total(x)
-        first = (_operator(m, Op.make("getitem", index=(("slice", None, n + 1, None),))) for n in range(x.shape[0]))
+        first = (operator(m, Op.make("getitem", index=(("slice", None, n + 1, None),))) for n in range(x.shape[0]))
         return joined(like.dtype, [total(part(x)) for part in first], like.shape)
 
     m.operators[op.head] = run
@@ -86,7 +75,7 @@ def reduces_in_two(m: Model, g: Term, h: Term, op: Term) -> None:
 
 
 def _reducing(m: Model, name: str, axis: int) -> Operator:
-    return _operator(m, Op.make(name, axis=(axis,), keepdims=False))
+    return operator(m, Op.make(name, axis=(axis,), keepdims=False))
 
 
 def _in_turn(first: Operator, later: Operator) -> Operator:
