@@ -57,7 +57,7 @@ def chosen_or_not_by_full(F: Value, x: Value, y: Value, e: Value) -> Equation:
     licence="exact",
     stepwise=True,
     enabling=True,
-    example=lambda x: T.stack([x, T.zeros_like(x)])[0] * 2.0,
+    example=lambda x: T.stack([x, T.zeros_like(x)])[:1] * 2.0,
     never=lambda x, y: T.stack([x, T.zeros_like(y)])[0] * 2.0,
 )
 def shaped_like_full(x: Value, E: Value, n: Int, e: Value) -> Equation:
@@ -69,7 +69,7 @@ def shaped_like_full(x: Value, E: Value, n: Int, e: Value) -> Equation:
     licence="exact",
     stepwise=True,
     enabling=True,
-    example=lambda x: T.stack([x, T.zeros_like(x)])[1] + T.exp(x),
+    example=lambda x: T.stack([x, T.zeros_like(x)])[-1:] + T.exp(x),
     never=lambda x, y: T.stack([x, T.zeros_like(y)])[1] * 2.0,
 )
 def full_shaped_like(E: Value, x: Value, n: Int, e: Value) -> Equation:
