@@ -294,7 +294,7 @@ class LoopWriter:
         if update.ndim == 0 or (update.shape == init.shape[1:] and None not in update.shape):
             return []
         new, old = self.parent.name(state.update), f"{self.parent.name(state.init)}.shape[1:]"
-        label = self.parent.label(self._state_label(i))
+        label = self.parent.label(f"{self._state_label(i)} must keep the shape that it starts with")
         return [f"if {new}.shape != {old}: raise wrong_shape({label}, {new}.shape, {old})"]
 
     def _allocate(self, k: Keep) -> list[str]:

@@ -21,7 +21,7 @@ from scanopt.array.types import TensorType, array_of
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import note_node
-from scanopt.loops.graph import is_lazy, schedule
+from scanopt.loops.graph import is_lazy, refuse_stray, schedule
 from scanopt.loops.heap import Waiting, on_the_heap
 from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
@@ -145,6 +145,7 @@ class _Machine:
             return self.widen(v.data)
         if isinstance(v, SharedVariable):
             return self.widen(v.get_value(borrow=True))
+        refuse_stray([v])
         raise ValueError(f"no value is given for the input {describe(v)}")
 
     def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:

@@ -788,6 +788,11 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("function([x], x, profile=2)", TypeError, ["profile must be True, False or a title", "2"]),
         Case("function([k], k)(3.5)", TypeError, ["'k' int64[]", "float64"]),
+        Case(
+            'n = shared(0, "n")\nfunction([s], [], updates={n: n + s})',
+            TypeError,
+            ["the shared variable 'n' int64[]", "float64[]", "write .astype('int64')"],
+        ),
         Case("T.mgrid[0:, 0:3]", IndexError, ["slices with a stop"]),
         Case("T.ogrid[0:1:5j]", IndexError, ["T.linspace"]),
         Case("T.get_scalar_constant_value(k)", ValueError, ["'k' int64[]", "known before the run"]),
@@ -806,7 +811,7 @@ CASES: dict[str, list[Case]] = {
         Case(
             "rows = []\nscan(lambda row: rows.append(row) or row, x)\nfunction([x], rows[0])",
             ValueError,
-            ["the outputs need 'x[t]' float64[]"],
+            ["'x[t]' float64[] is an argument of the step of scan at", ":2: outside of that it has no value"],
         ),
         Case(
             "function([x, s], x + 1)", ValueError, ["the outputs do not use 's' float64[]", 'on_unused_input="ignore"']
@@ -982,6 +987,21 @@ CASES: dict[str, list[Case]] = {
         Case("jvp(np.sin, 1.0, 1.0)", TypeError, ["primals of jvp must be a tuple", "1.0"]),
         Case("jvp(np.sin, (1.0,), ([1.0],))", TypeError, ["tangents of jvp", "[_]", "primals"]),
         Case("jvp(np.sin, (1.0,), (np.ones(3),))", TypeError, ["tangent of primals[0]", "float64[3]", "float64[]"]),
+        Case(
+            "jvp(np.sin, (np.ones(3),), (np.ones(1),))",
+            ValueError,
+            ["the tangent of primals[0] of sin", "float64[1]", "float64[3]", "axis 0 differs"],
+        ),
+        Case(
+            "seen = []; jit(lambda v: (loop(lambda h, x: (h + x, seen.append(2 * h)), 0.0, v), seen[0]))(np.ones(3))",
+            ValueError,
+            ["is an argument of the step of loop at", "outside of that it has no value; return"],
+        ),
+        Case(
+            "seen = []; jit(seen.append)(1.0); function([], seen[0])",
+            ValueError,
+            ["is an argument of append while that is traced"],
+        ),
         Case("value, back = vjp(np.sin, 1.0); back([1.0])", TypeError, ["cotangents of vjp of sin", "[_]"]),
         Case("vmap(np.sin, in_axes=1)(np.ones(3))", ValueError, ["axis 1 of x of sin", "float64[?]", "1 axes"]),
         Case("vmap(np.dot, in_axes=(0,))(np.ones(3), 2.0)", ValueError, ["in_axes of vmap has 1", "called with 2"]),

@@ -210,7 +210,7 @@ def test_update_of_another_shape(init: tuple[int, ...], x: tuple[int, ...]) -> N
             continue
         f = executor().compile(b.program(kept))
         for n_steps in (0, 1, 3):
-            with pytest.raises(ValueError, match=r"state speed of loop grow: expected shape \(.*3?.*\), found"):
+            with pytest.raises(ValueError, match=r"speed of loop grow must keep .*: expected shape \(.*3?.*\), found"):
                 f([np.ones(init), np.ones(x), np.int64(n_steps)])
 
 

@@ -19,6 +19,8 @@ class Attributes:
     """What a variable has beside operators and methods that are functions; and the error of what it does not have."""
 
     type: TensorType
+    only_in: str = ""
+    """What it is an argument of, in words, while that is traced and nowhere else; "" for all other variables."""
 
     def __getattr__(self, name: str) -> Any:
         raise hints.no_attribute(cast("Variable", self), name, FUNCTIONS)

@@ -47,6 +47,8 @@ class Weak(Variable):
         self.by_dtype: dict[str, Variable] = {}
         self._made = made
         self.leaves: tuple[Weak, ...] = tuple(dict.fromkeys(leaf for x in of for leaf in x.leaves)) or (self,)
+        if of:
+            self.only_in = self.leaves[0].only_in
         self.depth: int = 1 + max((x.depth for x in of), default=0)
 
     @property
@@ -61,6 +63,7 @@ class Weak(Variable):
         if dtype not in self.by_dtype:
             made = self._made or (lambda dtype: Variable(TensorType(dtype, ()), self.name))
             self.by_dtype[dtype] = made(dtype)
+            self.by_dtype[dtype].only_in = self.only_in
         return self.by_dtype[dtype]
 
     def as_those(self, known: Mapping[Weak, str]) -> Variable:

@@ -17,9 +17,9 @@ from scanopt.array.variable import SharedVariable, Variable, describe
 from scanopt.compilation.inputs import In, Out, read_inputs, read_one
 from scanopt.forks import lock, once
 from scanopt.loops.flat import Flat, flatten
-from scanopt.loops.graph import leaves
+from scanopt.loops.graph import leaves, refuse_stray
 from scanopt.loops.rebuild import rebuild, replacements
-from scanopt.loops.site import is_bare, is_truth, show
+from scanopt.loops.site import is_bare, is_truth, show, to_keep
 
 __all__ = ["Signature", "signature"]
 
@@ -294,6 +294,7 @@ def signature(
     fixed = {*given, *shared}
     for x in found:
         if x not in fixed:
+            refuse_stray([x])
             raise ValueError(f"the outputs need {describe(x)}, which is not among the inputs; add it to them")
     unused = [x for x in given if x not in found and not x.shape_read]
     if unused and on_unused_input != "ignore":
@@ -381,7 +382,8 @@ def _updates(updates: Any) -> dict[SharedVariable, Variable]:
         value = _output(f"updates[{shown(x.name or 'a shared variable')}]", new)
         if not value.type.compatible(x.type):
             raise TypeError(
-                f"updates gives the shared variable {describe(x)} a new value of another type: {describe(value)}"
+                f"updates gives the shared variable {describe(x)} a new value of another type, {describe(value)}: "
+                f"{to_keep(x, value)}"
             )
         out[x] = value
     return out

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from scanopt.array.constants import as_variable
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.interpreter import interpret
-from scanopt.loops.graph import leaves
+from scanopt.loops.graph import leaves, refuse_stray
 from scanopt.loops.tracing import attached, collecting, pending
 from scanopt.loops.trees import mapped_leaves, rebuilt, tree_leaves
 
@@ -36,7 +36,9 @@ def at_once(build: F) -> F:
             results = build(*args, **kwargs)
         results = attached(mapped_leaves(as_variable, results), asked)
         found = [v for _, v in tree_leaves(results, "")]
-        if _has_variables((args, kwargs)) or leaves(found) or any(isinstance(v, SharedVariable) for v in found):
+        read = leaves(found)
+        refuse_stray(read)
+        if _has_variables((args, kwargs)) or read or any(isinstance(v, SharedVariable) for v in found):
             return results
         return rebuilt(results, iter(interpret(found)).__next__)
 

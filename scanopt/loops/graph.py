@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from scanopt.array.variable import Apply, Constant, Node, Variable
+from scanopt.array.variable import Apply, Constant, Node, Variable, describe
 from scanopt.loops.node import Scan
 
-__all__ = ["dependencies", "is_lazy", "leaves", "loops_of", "schedule", "sources", "unchanged", "unconditional"]
+__all__ = [
+    "dependencies", "is_lazy", "leaves", "loops_of", "refuse_stray", "schedule", "sources", "unchanged",
+    "unconditional",
+]  # fmt: skip
 
 
 def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
@@ -114,6 +117,16 @@ def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> lis
         collect(dependencies(node))
     collect(outputs)
     return list(found)
+
+
+def refuse_stray(found: Iterable[Variable]) -> None:
+    """Raise ValueError for an argument of a step or a function that is used where that is not traced."""
+    for x in found:
+        if x.only_in:
+            raise ValueError(
+                f"{describe(x)} is an argument of {x.only_in}: outside of that it has no value; return from there what "
+                "is needed of it"
+            )
 
 
 def sources(result: Variable, dtype: str) -> list[str]:

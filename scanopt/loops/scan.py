@@ -107,6 +107,14 @@ def _loops_before(
     return tuple(NonSequence(v, Variable(v.type, v.name)) for v in dict.fromkeys([*read, *step]) if v in before)
 
 
+def _only_here(site: Site, own: list[Any]) -> list[Any]:
+    """The arguments of a step that are new: they say where they belong."""
+    for v in own:
+        if isinstance(v, Variable):
+            v.only_in = f"the step of {site.function} at {site.location}"
+    return own
+
+
 def _initial_variable(initial: Initial, dtype: str) -> Variable:
     value = initial.value
     return value if isinstance(value, Variable) else Constant(np.asarray(value, dtype=dtype))
@@ -194,7 +202,8 @@ def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) ->
 
     def arguments(states: Sequence[Sequence[Any]]) -> list[Any]:
         extras.since = SharedVariable.latest()
-        return [*(s.u_inner for s in sequences), *(v for state in states for v in state), *args.non_sequences]
+        own = [*(s.u_inner for s in sequences), *(v for state in states for v in state)]
+        return [*_only_here(site, own), *args.non_sequences]
 
     def results_of(returned: Any) -> tuple[Result, ...]:
         rest, extras.until = split_until(site, returned)

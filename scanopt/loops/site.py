@@ -10,7 +10,7 @@ import numpy as np
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Variable, describe
 
-__all__ = ["Number", "Site", "is_bare", "is_truth", "show"]
+__all__ = ["Number", "Site", "is_bare", "is_truth", "show", "to_keep"]
 
 Number = bool | int | float | complex
 """A bare Python number, whose dtype is open."""
@@ -59,6 +59,14 @@ class Site:
         except (TypeError, ValueError, OverflowError) as error:
             text = f"{what} must be an array, found {show(x)}: {error}"
             raise self.error(TypeError, text) from None
+
+
+def to_keep(x: Variable, value: Variable) -> str:
+    """What to change where the new value of a shared variable is of another type."""
+    if value.dtype != x.dtype:
+        return f"a shared variable keeps its dtype; write .astype('{x.dtype}') if that is meant"
+    kept = "the shape that it was promised" if value.ndim == x.ndim else "its number of axes"
+    return f"a shared variable keeps {kept}"
 
 
 def show(x: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.frozen import generators, warn_if_drawn
-from scanopt.loops.site import Number, Site, is_bare, show
+from scanopt.loops.site import Number, Site, is_bare, show, to_keep
 from scanopt.loops.tracing import attached, collecting
 
 __all__ = ["Building", "Result", "call_step", "check_step", "split_updates", "step_results"]
@@ -139,12 +139,7 @@ def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
             raise site.error(ValueError, f"the step updates {describe(x)} twice")
         value = _fitting(site, x, new)
         if not value.type.compatible(x.type):
-            promised = "" if (value.dtype, value.ndim) != (x.dtype, x.ndim) else ", and the shape that it was promised"
-            raise site.error(
-                TypeError,
-                f"the step updates {describe(x)} with {describe(value)}: a shared variable keeps its dtype and "
-                f"number of axes{promised}; write .astype('{x.dtype}') if that is meant",
-            )
+            raise site.error(TypeError, f"the step updates {describe(x)} with {describe(value)}: {to_keep(x, value)}")
         out[x] = value
     return out
 

@@ -194,7 +194,8 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
         if not TensorType("bool", expected).compatible(TensorType("bool", found)):
             where = f" of loop {loop.label}" if loop.label else ""
             raise ValueError(
-                f"state {s.label or s.update}{where}: expected shape {shape_text(expected)}, found {shape_text(found)}"
+                f"state {s.label or s.update}{where} must keep the shape that it starts with: expected shape "
+                f"{shape_text(expected)}, found {shape_text(found)}"
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:

@@ -12,9 +12,11 @@ from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import smooth
 from scanopt.array.variable import Constant, Variable
 from scanopt.gradient import Lop
+from scanopt.gradient.arguments import vector
 from scanopt.gradient.pullback import zeros_like
 from scanopt.gradient.pushforward import push
-from scanopt.loops.site import show
+from scanopt.loops.location import user_location
+from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import pending
 from scanopt.loops.trees import rebuilt, same_structure, structure, tree_leaves
 from scanopt.transforms.calls import is_symbolic, leaf_type, title
@@ -36,6 +38,7 @@ def _tangents(f: Callable[..., Any], what: str, primals: Any, tangents: Any) -> 
             f"the tangents of {what} of {title(f)} are {structure(tuple(tangents))}, but the primals are "
             f"{structure(tuple(primals))}: give one array for each array"
         )
+    site = Site(what, user_location())
     found: dict[int, Variable] = {}
     points = list(tree_leaves(tuple(primals), "primals"))
     given = dict(tree_leaves(tuple(tangents), "primals"))
@@ -47,7 +50,7 @@ def _tangents(f: Callable[..., Any], what: str, primals: Any, tangents: Any) -> 
                 f"the tangent of {path} of {title(f)} is {t.type}, but the primal is {x.type}: it must have its shape "
                 "and a dtype that converts to it"
             )
-        found[i] = t
+        found[i] = vector(site, f"the tangent of {path} of {title(f)}", x, t)
     return found
 
 
@@ -79,7 +82,7 @@ def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fals
     """(f of the primals, its derivative along the tangents).
 
     primals: a tuple with the arguments of f.  tangents: the same structure; those of integers are not looked at.
-    has_aux: f returns (result, aux), and aux comes third.  Raises TypeError for tangents that do not fit.
+    has_aux: f returns (result, aux), and aux comes third.  Raises TypeError, ValueError for tangents that do not fit.
 
     >>> import numpy as np
     >>> jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 0.5]),))
@@ -111,7 +114,12 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     Source: `jax.linearize`.
     """
     function_of_arrays("linearize", f)
-    return _forwards(f)(*primals), lambda *tangents: _linear(f)(primals, tangents)
+
+    def speed(*tangents: Any) -> Any:
+        _tangents(f, "linearize", primals, tangents)
+        return _linear(f)(primals, tangents)
+
+    return _forwards(f)(*primals), speed
 
 
 @functools.lru_cache(maxsize=128)

@@ -89,6 +89,7 @@ def fresh_call(
             v = as_variable(x) if isinstance(x, Variable) or leaf_type(x) is not None else None
             if v is not None and smooth(v):
                 variables.append(Variable(v.type, path))
+                variables[-1].only_in = f"{title(f)} while {what} calls it"
                 actual.append(v)
             elif not still:
                 raise TypeError(

@@ -19,7 +19,7 @@ from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
 from scanopt.forks import lock, once
 from scanopt.loops.frozen import generators, warn_if_traced
-from scanopt.loops.graph import leaves
+from scanopt.loops.graph import leaves, refuse_stray
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import attached, collecting, pending
@@ -97,6 +97,8 @@ class Traced:
 def traced(call: CallArguments, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
     """A call as a graph.  arrays: those among its arguments.  Errors in it carry a note that says what was traced."""
     inputs = [Variable(_type(x, exact), path) for path, x in zip(call.paths, arrays, strict=True)]
+    for v in inputs:
+        v.only_in = f"{title(call.f)} while that is traced"
     before = generators(call.f)
     try:
         with collecting() as asked:
@@ -188,6 +190,7 @@ class Jitted(CompiledCalls):
         found = traced(call, arrays, self._options, self._exact)
         free = [v for v in leaves(found.outputs, found.inputs) if not isinstance(v, SharedVariable)]
         if free:
+            refuse_stray(free)
             return None
         found.compile()
         return found
