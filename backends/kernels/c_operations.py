@@ -50,10 +50,12 @@ BUILTIN = {
 }  # fmt: skip
 """Functions of C on floats that round once at most."""
 
+_EXTREME = """({{ T n = {}; I u, v, w = -(I)(a != a); __builtin_memcpy(&u, &a, sizeof(a)); \
+__builtin_memcpy(&v, &n, sizeof(n)); v = (v & ~w) | (u & w); __builtin_memcpy(&n, &v, sizeof(n)); n; }})"""
 _FLOATS = {
     "clip_of_rows": "({ T r = b > a ? b : a, h = b != b ? b : c, n = r != r ? r : h; r <= n ? r : n; })",
-    "maximum_of_rows": "({ T n = a != a ? a : b; a > n ? a : n; })",
-    "minimum_of_rows": "({ T n = a != a ? a : b; a < n ? a : n; })",
+    "maximum_of_rows": _EXTREME.format("a > b ? a : b"),
+    "minimum_of_rows": _EXTREME.format("a < b ? a : b"),
     "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
     "maximum": "(a > b) | (a != a) ? a : b",
     "minimum": "(a < b) | (a != a) ? a : b",
@@ -72,7 +74,7 @@ _FLOATS = {
 """An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
 all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong.  Of
 rows, in loops that may run in any order, it makes good vectors of choices between two values alone, and none of
-`__builtin_signbit`."""
+`__builtin_signbit`; a NaN is put in bit by bit, since gcc 12 joins two choices to one with many masks."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {
@@ -173,5 +175,5 @@ def operation_helper(op: str, dtype: str) -> str:
     t = TYPES[dtype]
     result = "bool8" if op in _TRUE else t
     args = ", ".join(f"{t} {x}" for x in "abc" if re.search(rf"\b{x}\b", body))
-    value = re.sub(r"\bT\b", t, body)
+    value = re.sub(r"\bI\b", f"int{8 * np.dtype(dtype).itemsize}", re.sub(r"\bT\b", t, body))
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

@@ -233,8 +233,22 @@ class Printer:
         apart = [x for x in body if isinstance(x, Store) and _apart(x.index)]
         if self.one_by_one and len(apart) > 1 and any(_multiplies(v) for x in inside(body) for v in expressions(x)):
             yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
-        for stmt in body:
-            yield from self.statement(stmt, depth + 1)
+        checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := _wrapped(*body[i : i + 2]))}
+        for i, stmt in enumerate(body):
+            if i in checks:
+                yield from self._place(*checks[i], depth + 1)
+            elif i - 1 not in checks:
+                yield from self.statement(stmt, depth + 1)
+
+    def _place(self, name: str, place: Expr, length: Expr, depth: int) -> Iterator[str]:
+        """A place in an axis: that it is one is likely, and a step that reads there goes on without a comparison."""
+        space, n = "    " * depth, self.expression(length)
+        outside = f"(uint64){name} >= (uint64){n}"
+        yield f"{space}int64 {name} = {bare(self.expression(place))};"
+        yield f"{space}if (__builtin_expect({outside}, 0)) {{"
+        yield f"{space}    if ({name} < 0) {name} = {name} + {n};"
+        yield f"{space}    if ({outside}) return -1;"
+        yield f"{space}}}"
 
     def _inner(self, x: Inner, space: str) -> Iterator[str]:
         name, dtypes = self.loops[x.slot] if x.slot < len(self.loops) else ("", ("",))
@@ -280,6 +294,17 @@ class Printer:
         op, (dtype, *_) = self.loops[x.slot]
         packed = x.strides == (ZERO, item_size(dtype), ZERO)
         return reduction(op, dtype) if packed else None
+
+
+def _wrapped(x: Stmt, test: Stmt) -> tuple[str, Expr, Expr] | None:
+    """The variable, the place and the length of a place that may count from the end, and is compared next."""
+    match x, test:
+        case (
+            Let(name=name, value=Do(op="where", args=(below, Do(op="add", args=(place, length)), same)), dtype="int64"),
+            If(test=Do(op="greater_equal", args=(Cast(arg=Var(name=tested)), Cast(arg=axis))), then=(Fail(status=-1),)),
+        ) if (place, name, length) == (same, tested, axis) and below == Do("less", (place, ZERO), "bool", "int64"):
+            return name, place, length
+    return None
 
 
 def is_short(body: tuple[Stmt, ...]) -> bool:
