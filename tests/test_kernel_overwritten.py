@@ -72,3 +72,41 @@ def test_the_gradient_of_a_loop_keeps_its_states_and_no_more(batch: int) -> None
             np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
     weights, state = 8 * units * units, 8 * batch * units
     assert f.kernels[0].memory <= steps * state + 6 * weights + 12 * state
+
+
+def lower_upper(k: Any, a: Any) -> Any:
+    factors = a[k + 1 :, k] / a[k, k]
+    return T.inc_subtensor(T.set_subtensor(a[k + 1 :, k], factors)[k + 1 :, k + 1 :], -T.outer(factors, a[k, k + 1 :]))
+
+
+def cholesky(k: Any, a: Any) -> Any:
+    row, d = a[k, :k], T.sqrt(abs(a[k, k]))
+    return T.set_subtensor(T.set_subtensor(a[k, k], d)[k + 1 :, k], (a[k + 1 :, k] - a[k + 1 :, :k] @ row) / d)
+
+
+def rows_exchanged(k: Any, a: Any) -> Any:
+    return T.set_subtensor(T.set_subtensor(a[k], a[k - 1])[k - 1], a[k] * 0.5)
+
+
+def read_after_it_is_set(k: Any, a: Any) -> Any:
+    changed = T.set_subtensor(a[k], a[:, k])
+    return T.set_subtensor(changed[:, k], a[k] + changed[k - 1])
+
+
+def decayed(k: Any, a: Any) -> Any:
+    return T.inc_subtensor(T.inc_subtensor((0.8 * a)[k], 1.0)[k, k], a[k, 0])
+
+
+@pytest.mark.parametrize(
+    ("step", "most"), [(lower_upper, 1), (cholesky, 1), (rows_exchanged, 0), (read_after_it_is_set, 0), (decayed, 3)]
+)
+def test_parts_are_set_once_all_that_reads_the_state_before_has_run(step: Callable[..., Any], most: int) -> None:
+    """What is read later is copied before where it has fewer axes."""
+    k, a = T.lvector("k"), T.dmatrix("a")
+    found, _ = scanopt.scan(step, k, a)
+    f = scanopt.function([k, a], found[-1], fp="exact", backend="c")
+    for values in ([0, 1, 2, 3, 4], [3, 7, 0, 3]):
+        given = np.array(values), RNG.normal(size=(64, 64)) + 8 * np.eye(64)
+        np.testing.assert_array_equal(f(*given), f.unoptimized(*given))
+    assert [x.state for x in f.kernels] == ["1 of 1 kernels compiled"]
+    assert f.kernels[0].memory < (most * 64 + 8) * ROW, f.kernels[0].memory / ROW

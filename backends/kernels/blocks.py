@@ -32,6 +32,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
+from scanopt.backends.kernels.places_changed import changes_few
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
@@ -63,7 +64,8 @@ class Blocked:
 def blocked(node: Nested, w: Lowering) -> Blocked | None:
     """How a loop runs whose steps are elementwise and that keeps only last rows.
 
-    None for other loops, and for loops that read rows of a sequence, which are far apart from step to step.
+    None for other loops, for loops that read rows of a sequence, which are far apart from step to step, and for those
+    that change few elements at each step.
     """
     loop = node.loop
     axes = w.axes(loop.states[0].update) if loop.states else ()
@@ -72,7 +74,7 @@ def blocked(node: Nested, w: Lowering) -> Blocked | None:
     if any(s.depth != 1 or w.axes(s.update) != axes for s in loop.states) or any(k.rows != 1 for k in loop.keeps):
         return None
     done = _done(node, axes, w)
-    if done is None or len(_held(node)) > MOST_STATES:
+    if done is None or len(_held(node)) > MOST_STATES or changes_few(node, w):
         return None
     inside = {tap for s in loop.states for _, tap in s.taps} | {r.out for r in loop.reads}
     for n in node.nodes:

@@ -20,8 +20,8 @@ __all__ = ["direct_address", "direct_call", "direct_test", "lanes_of"]
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "cbrt": "cbrt", "cos": "cos", "cosh": "cosh", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
-    "fmod": "fmod", "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "sin": "sin",
-    "sinh": "sinh", "tan": "tan",
+    "fmod": "fmod", "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "power": "pow",
+    "sin": "sin", "sinh": "sinh", "tan": "tan",
 }  # fmt: skip
 """By ufunc the name of the function in C."""
 _WRITTEN_OUT = {("exp", "float32"), ("log", "float32"), ("sin", "float32"), ("cos", "float32")}

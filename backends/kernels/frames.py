@@ -60,7 +60,7 @@ from scanopt.backends.kernels.nodes import (
     Sort,
     Take,
 )  # fmt: skip
-from scanopt.backends.kernels.overwritten import changed_in_place, note_overwritten, overwritten
+from scanopt.backends.kernels.overwritten import changed_in_place, note_overwritten, overwritten, with_settings_late
 from scanopt.backends.kernels.parts_set import keeps_around
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.rows_ahead import read_ahead
@@ -111,6 +111,7 @@ class LoopFrame:
     def __init__(
         self, w: Lowering, nested: Nested, t: str, steps: Expr, places: Histories, outermost: bool = False
     ) -> None:
+        nested = with_settings_late(nested, w)
         self.w, self.loop, self.nodes = w, nested.loop, nested.nodes
         self.t, self.name, self.steps, self.outermost = Var(t), t, steps, outermost
         self.outs, self.places = places.outs, places

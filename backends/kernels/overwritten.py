@@ -8,6 +8,7 @@ it afterwards.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from scanopt.backends.kernels.bodies import walk
@@ -33,7 +34,10 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.stages import Fused, is_few
 from scanopt.program.ir import CarriedState
 
-__all__ = ["changed_in_place", "chosen_over", "factors", "idle_test", "note_overwritten", "overwritten"]
+__all__ = [
+    "changed_in_place", "chosen_over", "factors", "idle_test", "note_overwritten", "overwritten",
+    "with_settings_late",
+]  # fmt: skip
 
 
 def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> dict[int, tuple[str, ...]]:
@@ -174,7 +178,8 @@ _STANDING = (Map, Call, View, Take, Setting, Reduce, Extreme, Product)
 def changed_in_place(nested: Nested, kept_all: Collection[str], w: Lowering) -> dict[int, tuple[str, ...]]:
     """By number of a state of which each step sets parts its names meanwhile, the last one its update.
 
-    Nothing may read the state after it was updated.  kept_all: what is kept at all steps.
+    Nothing may read the state after it was updated; of parts that are read then there are copies.  kept_all: what is
+    kept at all steps.
     """
     found = {i: _changes(s, nested, kept_all, w) for i, s in enumerate(nested.loop.states)}
     return {i: names for i, names in found.items() if names}
@@ -191,22 +196,55 @@ def _changes(s: CarriedState, nested: Nested, kept_all: Collection[str], w: Lowe
     others = [*(x.update for x in loop.states if x is not s), loop.until]
     seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
     fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
-    return tuple(names[1:]) if fits and all(_is_last(x, made[y], nested, w) for x, y in pairwise(names)) else ()
+    late = [_read_late(x, made[y], nested, w) for x, y in pairwise(names)] if fits else []
+    if not fits or None in late:
+        return ()
+    w.apart.update(x for found in late for x in found or ())
+    return tuple(names[1:])
 
 
 def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
     """Whether a node is the last one that reads a value or its views, and no view is needed after the step."""
-    at, names = nested.nodes.index(last), {name}
+    return _read_late(name, last, nested, w) == set()
+
+
+def _read_late(name: str, last: Setting, nested: Nested, w: Lowering) -> set[str] | None:
+    """The rows of a value that are read when a part of it is set or later, so that there must be copies of them.
+
+    None where that is not enough: something else reads it then, or a view is needed after the step.
+    """
+    at, views, late = nested.nodes.index(last), dict[str, View | Take](), set[str]()
     small = isinstance(last, Scatter) or bool(last.part.at)  # a larger part is computed in a place of its own
     for i, n in enumerate(nested.nodes):
-        if i == at or names.isdisjoint(n.args):
+        reads = {a for a in (n.args[1:] if i == at else n.args) if a == name or a in views}
+        if not reads:
             continue
-        if i > at or not isinstance(n, _STANDING):
-            return False
-        if isinstance(n, View | Take) and w.axes(n.out):
-            if not small:
-                return False
-            names.add(n.out)
-    views, loop = names - {name}, nested.loop
+        too_late = i >= at or not isinstance(n, _STANDING)
+        if too_late and name in reads:
+            return None
+        if too_late:
+            late |= {views[a].out for a in reads if a in views}
+        elif isinstance(n, View | Take) and w.axes(n.out):
+            views[n.out] = n if name in reads else views[next(iter(reads))]
+            late |= set() if small else {views[n.out].out}
+    loop = nested.loop
     later = {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until}
-    return names.isdisjoint(last.args[1:]) and views.isdisjoint(later)
+    fewer = all(isinstance(views[x], View) and len(w.axes(x)) < len(w.axes(name)) for x in late)
+    return late if fewer and not (late and w.device) and views.keys().isdisjoint(later) else None
+
+
+def with_settings_late(nested: Nested, w: Lowering) -> Nested:
+    """A loop whose steps set parts of states once all that reads these has run: they may change them in place."""
+    nodes = [*nested.nodes]
+    for s in () if w.device else nested.loop.states:
+        made = {n.args[0]: n for n in nodes if isinstance(n, Setting)}
+        settings: list[Setting] = []
+        name = s.taps[0][1] if s.depth == 1 and len(s.taps) == 1 and s.type.ndim else ""
+        while name in made:
+            settings.append(made[name])
+            name = made[name].out
+        for n in reversed(settings):
+            at = nodes.index(n)
+            first = next((i for i, m in enumerate(nodes) if n.out in m.args), len(nodes))
+            nodes[at:first] = [*nodes[at + 1 : first], n]
+    return replace(nested, nodes=tuple(nodes))

@@ -127,12 +127,12 @@ def _is_by_element(n: Node) -> bool:
 
 
 def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:
-    """Arrays that are only made to have parts at places set: they are made where the result is.
+    """Arrays that are only made to have parts at places, or rows, set: they are made where the result is.
 
     made: what nodes write where they are told to.
     """
     for n in reversed(nodes):
-        if not isinstance(n, Scatter) or w.device or n.out in w.in_place:
+        if w.device or not isinstance(n, Setting) or n.out in w.in_place or not _is_small(n, w):
             continue
         x = n.args[0]
         others = [m for m in nodes if x in m.args and m is not n]
@@ -140,6 +140,14 @@ def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Co
             w.in_place.add(n.out)
             if n.out in w.homes:
                 w.homes[x] = w.homes[n.out]
+
+
+def _is_small(n: Setting, w: Lowering) -> bool:
+    """Whether it sets parts at places, an element, or a row; of larger parts, what lies around them is copied."""
+    if isinstance(n, Scatter):
+        return True
+    axes = w.axes(n.out)
+    return len(w.axes(n.part.out)) < len(axes) and not is_few(axes) and w.dtype(n.args[0]) == n.dtype
 
 
 def _is_only_set(row: str, loop: Nested, w: Lowering) -> bool:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, For, If, Let, Lit, Stmt, Var, plus, times
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Map
+from scanopt.backends.kernels.nodes import Map, Nested
 from scanopt.backends.kernels.overwritten import chosen_over, factors, idle_test
 from scanopt.backends.kernels.stages import Fused
 from scanopt.backends.kernels.values import Axes, Scalar, element_of, nest
 
-__all__ = ["Elements", "through_changes"]
+__all__ = ["Elements", "changes_few", "through_changes"]
 
 Elements = Callable[[Sequence[Expr], dict[str, Scalar]], tuple[Stmt, ...]]
 """Writes what is done with the elements at some places, where some values are known, by name."""
@@ -39,6 +39,19 @@ class _Places:
             self.start = Do("maximum", (self.start, plus(near, Lit(int(op == "greater")))), INDEX, INDEX)
         if op in ("less", "less_equal", "equal"):
             self.end = Do("minimum", (self.end, plus(near, Lit(int(op != "less")))), INDEX, INDEX)
+
+
+def changes_few(node: Nested, w: Lowering) -> bool:
+    """Whether the steps of a loop change their only state at one place each, or at every so many, as it seems."""
+    states, made = node.loop.states, {n.out: n for n in node.nodes if isinstance(n, Map)}
+    choice = made.get(states[0].update) if len(states) == 1 else None
+    if choice is None or choice.op != "where" or choice.args[2] not in {tap for _, tap in states[0].taps}:
+        return False
+    tests = (made[x] for x in factors(choice.args[0], made) if x in made)
+    equal = [n for n in tests if n.op == "equal" and n.takes == (INDEX, INDEX)]
+    compared = {a for n in equal for a in n.args}
+    compared |= {made[a].args[0] for a in compared if a in made and made[a].op == "remainder"}
+    return not compared.isdisjoint(w.counted)
 
 
 def through_changes(

@@ -73,7 +73,8 @@ def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) ->
     w = Printer(loops)
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
     lines += [_param(i, p) for i, p in enumerate(kernel.params)]
-    lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
+    body = [line for stmt in kernel.body for line in w.statement(stmt, 1)]
+    lines += [f"    const int {name} = {test};" for name, test in w.alike.items()] + body
     head = f"int64 {NAME}(char **G, const int64 *N, void **F)\n{{\n"
     return (
         f"{HEAD % object.__basicsize__}{''.join(sorted(w.helpers))}\n{head}"
@@ -102,6 +103,7 @@ class Printer:
 
     in_step: whether what is being printed stands in a step, not in a loop over elements.  chosen: integers of the step
     that something else may be chosen for, which it waits for anyway.  late: what a step would wait long for.
+    alike: by variable the test of whether a function stands for a loop, once, so that steps keep numbers in registers.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -112,6 +114,7 @@ class Printer:
         self.in_step = False
         self.chosen: set[str] = set()
         self.late: set[str] = set()
+        self.alike: dict[str, str] = {}
 
     def expression(self, x: Expr) -> str:
         """The text of a value."""
@@ -236,11 +239,11 @@ class Printer:
         checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := _wrapped(*body[i : i + 2]))}
         for i, stmt in enumerate(body):
             if i in checks:
-                yield from self._place(*checks[i], depth + 1)
+                yield from self._likely_place(*checks[i], depth + 1)
             elif i - 1 not in checks:
                 yield from self.statement(stmt, depth + 1)
 
-    def _place(self, name: str, place: Expr, length: Expr, depth: int) -> Iterator[str]:
+    def _likely_place(self, name: str, place: Expr, length: Expr, depth: int) -> Iterator[str]:
         """A place in an axis: that it is one is likely, and a step that reads there goes on without a comparison."""
         space, n = "    " * depth, self.expression(length)
         outside = f"(uint64){name} >= (uint64){n}"
@@ -282,7 +285,9 @@ class Printer:
             for a, step in zip(sources, x.strides, strict=False)
         ]
         args = ", ".join(f"(lanes_{name}){{{g}}}" if lanes > 1 else g for g in given)
-        yield f"{space}if (is_{name}({loop}, {function})) {{"
+        apart = f" && {sources[1]}[0] * 2 != __builtin_trunc({sources[1]}[0] * 2)" if ufunc == "power" else ""
+        self.alike[f"alike{x.slot}"] = f"is_{name}({loop}, {function})"
+        yield f"{space}if (alike{x.slot}{apart}) {{"
         yield f"{space}    const lanes_{name} r = {direct_call(ufunc, dtypes[0], function)}{args});"
         yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if lanes > 1 else 'r'};" for i in range(count))
         yield f"{space}}} else"
