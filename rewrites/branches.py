@@ -1,4 +1,4 @@
-"""Choices with a known condition, and choices that need not be lazy: ifelse, and where with a scalar condition."""
+"""Choices with a known condition, choices made twice, and choices that need not be lazy: ifelse and where."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.loops import is_false, is_true
 from scanopt.facts.raising import silent, total
+from scanopt.facts.shapes import shaped_as
 from scanopt.facts.values import of_dtype, scalar
 
 
@@ -126,3 +127,41 @@ def where_of_equals(m: Value, x: Value) -> Equation:
 def where_not(m: Value, x: Value, y: Value) -> Equation:
     """where(~m, x, y) = where(m, y, x)."""
     return Equation(ops.where(ops.invert(m), x, y), ops.where(m, y, x))
+
+
+def _tiny(p: Any) -> Any:
+    return T.cast(p, "int8")
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(x > 0, T.where(x > 0, T.exp(x), 0.0), -x),
+    never=(
+        lambda x: T.where(x > 0, T.where(x < 0, T.exp(x), 0.0), -x),
+        lambda x, a: T.where(a > 0, T.where(a > 0, a, x), 0.0) * x,
+        lambda p, q: T.where(p > 0, T.where(p > 0, _tiny(p), p), _tiny(p)),
+    ),
+)
+def chosen_before(m: Value, x: Value, y: Value, z: Value, d: Text) -> Equation:
+    """where(m, where(m, x, y), z) = where(m, x, z)."""
+    inner = ops.where(m, x, y)
+    when = [shaped_as(inner, x), of_dtype(inner, d), of_dtype(x, d)]
+    return Equation(ops.where(m, inner, z), ops.where(m, x, z), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(x > 0, -x, T.where(x > 0, 0.0, T.exp(x))),
+    never=(
+        lambda x: T.where(x > 0, -x, T.where(x < 0, 0.0, T.exp(x))),
+        lambda x, a: T.where(a > 0, 0.0, T.where(a > 0, x, a)) * x,
+        lambda p, q: T.where(p > 0, _tiny(p), T.where(p > 0, p, _tiny(p))),
+    ),
+)
+def chosen_otherwise_before(m: Value, x: Value, y: Value, z: Value, d: Text) -> Equation:
+    """where(m, z, where(m, y, x)) = where(m, z, x)."""
+    inner = ops.where(m, y, x)
+    when = [shaped_as(inner, x), of_dtype(inner, d), of_dtype(x, d)]
+    return Equation(ops.where(m, z, inner), ops.where(m, z, x), when=when)

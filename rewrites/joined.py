@@ -122,6 +122,25 @@ def part_past_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
+    example=(lambda x: T.pad(x, (2, 3))[2:-3] * 2.0, lambda X: T.pad(X, ((1, 1), (0, 0)))[1:-1] * 2.0),
+    never=(
+        lambda x: T.pad(x, (2, 3))[1:-3] * 2.0,
+        lambda x: T.pad(x, (2, 3))[2:-2] * 2.0,
+        lambda p, a, n: T.concatenate([T.expand_dims(a, 0), p, T.expand_dims(n, 0)])[1:-1] * 2.0,
+        lambda p, a, n: T.concatenate([T.expand_dims(n, 0), p, T.expand_dims(a, 0)])[1:-1] * 2.0,
+        lambda x, X: T.concatenate([_two(x), X, _two(x)])[2:-2] * 2.0,
+    ),
+)
+def part_in_the_middle(A: Value, X: Value, B: Value, k: Int, j: Int) -> Equation:
+    """(A ++ X ++ B)[k:-j] = X for an A with k rows and a B with j rows."""
+    joined = _JOIN(A, X, B)
+    when = [count_of_rows(A, k), count_of_rows(B, j), same_type(A, X), same_type(B, X), fits(joined)]
+    return Equation(joined[k:-j], X, when=when)
+
+
+@law(
+    licence="exact",
     example=lambda x, y: T.concatenate([x, y])[: x.shape[0]] * 2.0,
     never=(
         lambda x, y: T.concatenate([x, y])[: y.shape[0]] * 2.0,

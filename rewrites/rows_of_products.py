@@ -15,6 +15,10 @@ _COLUMNS_FROM = ops("getitem", index=(_ALL_ROWS, ("slice", "in", None, None)))
 
 _ENTRY = ops("getitem", index=("in", "in"))
 _COLUMN = ops("getitem", index=(_ALL_ROWS, "in"))
+_NO_COLUMNS = ops("getitem", index=(_ALL_ROWS, ("slice", None, 0, None)))
+_NO_ROWS = ops("getitem", index=(("slice", None, 0, None),))
+_ENTRIES = ops("getitem", index=("array", "array"))
+_ROWS = ops("getitem", index=("array",))
 
 
 def _small(x: Any) -> Any:
@@ -69,6 +73,49 @@ def entry_of_vector_product(x: Value, W: Value, column: Op, one: Op, place: Args
 def entry_of_product(X: Value, W: Value, i: Value, j: Value) -> Equation:
     """(X @ W)[i, j] = X[i] @ W[:, j]."""
     return Equation(_ENTRY(ops.dot(X, W), i, j), ops.dot(X[i], _COLUMN(W, j)))
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda X, W: T.diag(T.dot(X, W)), lambda X, W: T.trace(T.dot(T.exp(X), W))),
+    never=(
+        lambda X, W: T.diag(X * W),
+        lambda X, W, p: T.dot(X, W)[p, p[:1]],
+        lambda X, W, p: T.dot(X, W)[T.stack([p, p]), T.stack([p, p])],
+    ),
+)
+def entries_of_product(X: Value, W: Value, places: Value) -> Equation:
+    """(X @ W)[p, p] = rows p of X times rows p of W.T, one by one."""
+    products = vmap(ops.dot, "11")(_ROWS(X, places), _ROWS(_transposed(W), places))
+    return Equation(_ENTRIES(ops.dot(X, W), places, places), products, when=[vector(places)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X, W: T.dot(X, W).shape[0] * 2,
+    never=(
+        lambda X, W: T.dot(X, W).shape[1] * 2,
+        lambda X, y: T.dot(X, y).shape[0] * 2,
+        lambda x, W: T.dot(x, W).shape[0] * 2,
+    ),
+)
+def count_of_rows_of_product(X: Value, W: Value) -> Equation:
+    """X @ W has as many rows as its product with no column of W, which must fit as well."""
+    rows = ops.dot(X, _NO_COLUMNS(W)).shape[0]
+    return Equation(ops.dot(X, W).shape[0], rows, when=[matrix(X), matrix(W)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X, W: T.dot(X, W).shape[1] * 2,
+    never=lambda X, W: T.dot(X, W).shape[0] * 2,
+)
+def count_of_columns_of_product(X: Value, W: Value) -> Equation:
+    """X @ W has as many columns as the product of no row of X with W, which must fit as well."""
+    return Equation(ops.dot(X, W).shape[1], ops.dot(_NO_ROWS(X), W).shape[1])
 
 
 @law(

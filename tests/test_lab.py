@@ -22,9 +22,10 @@ from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
 from scanopt.lab.attacked_program import Subject, build
 from scanopt.lab.checking import WAYS, attack_on, checked, general, mutated, mutations_page
 from scanopt.lab.hits import hits_of, laws_table
-from scanopt.lab.instances import instances, together
+from scanopt.lab.instances import instances
 from scanopt.lab.loops import LOOPS
 from scanopt.lab.targets import UnknownTargetError, find_laws
+from scanopt.lab.variants import together
 from scanopt.rewrites import merge, save_mem
 from scanopt.view.tables import markdown_table, text_table, wrapped_table
 

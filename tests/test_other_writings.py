@@ -122,6 +122,7 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.where(T.zeros_like(x, dtype="bool"), 2 * x, T.exp(x)),
         lambda x, y: T.maximum(T.exp(x), T.exp(x)),
         lambda x, y: T.concatenate([T.zeros_like(x[:1]), T.exp(x), T.zeros_like(x[:1])])[1:-1],
+        lambda x, y: T.pad(T.exp(x), (2, 3))[2:-3],
     ),
     "rows and columns": (
         lambda x, y: T.dot(x, T.outer(y, y)),
@@ -167,6 +168,11 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.exp(T.concatenate([x[:2], x[2:5], x[5:]])),
     ),
     "choices": (lambda x, y: T.where(x > y, x, 0.5), lambda x, y: T.where(~(x > y), 0.5, x)),
+    "choices made twice": (
+        lambda x, y: T.where(x > 0.6, T.exp(x), -x),
+        lambda x, y: T.where(x > 0.6, T.where(x > 0.6, T.exp(x), 0.0), -x),
+        lambda x, y: T.where(x > 0.6, T.exp(x), T.where(x > 0.6, 0.0, -x)),
+    ),
     "sigmoids": (
         lambda x, y: T.sigmoid(x * y),
         lambda x, y: 1 / (1 + T.exp(-(x * y))),

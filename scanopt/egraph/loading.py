@@ -157,6 +157,10 @@ class Rows:
         tables = (row("line", quoted(x)) for x in self._tables.names())
         return {"line", "text", *tables}.union(*(rows_of_operator(op) for op in self.ops if isinstance(op, Op)))
 
+    def waiting(self) -> set[str]:
+        """The tables with rows that are not loaded yet."""
+        return self._tables.waiting
+
     def load(self, run: Callable[[str], Any], ruleset: str) -> None:
         """Load the rows by a function that runs commands.  ruleset: the one that loads them."""
         self._tables.load(run, ruleset)

@@ -38,13 +38,14 @@ def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, s
 
 
 class Tables:
-    """Rows of i64 and String columns, by the name of their table."""
+    """Rows of i64 and String columns, by the name of their table.  waiting: tables with rows not handed over yet."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._texts: dict[str, int] = {}
         self._loaded = 0  # texts
         self._names: set[str] = set()
+        self.waiting: set[str] = set()
 
     def add(self, table: str, *row: int | str) -> None:
         """Add a row.  Strings must not contain tabs or line breaks."""
@@ -52,11 +53,11 @@ class Tables:
         for x in row:
             cells.append(str(texts.setdefault(x, len(texts)) if isinstance(x, str) else x))
         self._lines.append("\t".join(cells) + _PADDING[len(row)])
-        self._names.add(table)
+        self.waiting.add(table)
 
     def names(self) -> set[str]:
         """The tables that have rows."""
-        return self._names
+        return self._names | self.waiting
 
     def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
         """Put the rows added since the last time into an e-graph, and make facts of them by a ruleset.
@@ -65,10 +66,14 @@ class Tables:
 
         Raises OSError where there is no folder for temporary files, or none that the engine can be told.
         """
+        if not self._lines:
+            return
         texts = [f"{number}\t{text}" for text, number in islice(self._texts.items(), self._loaded, None)]
         with _file_of(self._lines) as lines, _file_of(texts) as named:
             run(f"(input line {quoted(lines)})\n(input text {quoted(named)})\n(run {ruleset} 1)")
         self._lines, self._loaded = [], len(self._texts)
+        self._names |= self.waiting
+        self.waiting = set()
 
 
 @contextmanager

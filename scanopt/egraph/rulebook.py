@@ -15,7 +15,8 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
-from scanopt.egraph.strata import Reached, Rules, Stratum, made_by, one_by_one, rules_of, strata, tables_of
+from scanopt.egraph.relation_files import quoted
+from scanopt.egraph.strata import Reached, Rules, Stratum, made_by, one_by_one, row, rules_of, strata, tables_of
 from scanopt.egraph.support_rules import machinery_text
 
 __all__ = ["ALL_FACTS", "ActiveRules", "Same", "facts_apart", "own_laws", "rules_text", "rulesets_of", "some_rules"]
@@ -171,9 +172,10 @@ class ActiveRules:
         if self._reached.add(there):
             self._choose()
 
-    def loading(self) -> str:
-        """The ruleset that loads a program."""
-        return self._combined(sorted(x for x in self._able if x.startswith("load")))
+    def loading(self, tables: Iterable[str]) -> str:
+        """The ruleset that loads the rows of some tables of a program."""
+        readers = (n for x in tables for n in self._rules.readers.get(row("line", quoted(x)), ()))
+        return self._combined(sorted({self._rules.all[n].ruleset for n in readers} & self._able))
 
     def know_made(self, commands: str) -> None:
         """Note what commands add."""

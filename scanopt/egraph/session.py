@@ -171,7 +171,7 @@ class EGraph:
         loaded = self._loaded
         loaded.rows.given(facts_of(loaded.part, given))
         loaded.running.know(loaded.rows.there())
-        ruleset = loaded.running.loading()
+        ruleset = loaded.running.loading(loaded.rows.waiting())
         loaded.rows.load(lambda text: self._run(f"{loaded.running.commands()}\n{text}"), ruleset)
 
     def _introduce(self, matches: Mapping[str, int]) -> bool:
@@ -253,7 +253,6 @@ class EGraph:
         """The result of some runs, with constants folded and operators introduced."""
         seconds = _seconds(report.seconds, time.perf_counter() - start)
         more = self._followed_by(report.matches)
-        size = self.size() if more else size
         return Round(report.matches, seconds, more or report.updated, size, self._room)
 
     def _all_facts(self, laws: str) -> tuple[RunReport, int]:

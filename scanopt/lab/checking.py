@@ -15,10 +15,11 @@ from scanopt.extraction.extract import Extraction
 from scanopt.interpreter import interpret
 from scanopt.lab.attack import Attack, Finding, Loops
 from scanopt.lab.attacked_program import Ways
-from scanopt.lab.instances import instances, together
+from scanopt.lab.instances import instances
 from scanopt.lab.law_mutation import Mutation
 from scanopt.lab.loops import LOOPS
 from scanopt.lab.pattern_proofs import Proofs
+from scanopt.lab.variants import together
 from scanopt.program.lower import lower
 from scanopt.progress import each
 from scanopt.view.tables import markdown_table

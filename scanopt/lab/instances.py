@@ -22,7 +22,7 @@ from scanopt.lab.leaves import Leaves
 from scanopt.loops.scan import scan
 from scanopt.loops.until import until
 
-__all__ = ["instances", "together"]
+__all__ = ["instances"]
 
 _BEYOND = ("vmap", "lift", "lifted", "chunks", "on", "to_step", "to_cut", "cut", "to_upto", "upto", "const_at")
 """What no program says: the calculus makes it."""
@@ -52,19 +52,6 @@ def instances(law: Law, count: int, seed: int = 0, checked: str = "") -> Iterato
             continue
         made, failed = made + 1, 0
         yield program.program
-
-
-def together(programs: Sequence[Program]) -> Program:
-    """Some of these programs as one, with the outputs of all."""
-    return _Together(tuple(programs)).program
-
-
-@dataclass(frozen=True)
-class _Together:
-    programs: tuple[Program, ...]
-
-    def program(self, x: Any, y: Any, X: Any, Y: Any, a: Any, b: Any, k: Any, n: Any, p: Any, q: Any, m: Any) -> Any:
-        return [out for f in self.programs for out in f(x, y, X, Y, a, b, k, n, p, q, m)]
 
 
 def _heads(x: Term) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Programs like one that is written: other numbers in the place of its constants, other functions of one argument.
+"""Programs made of programs: like one that is written, with other numbers and functions, or several as one.
 
 The author of a law writes an example for which it is right; what the conditions let through is more.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from inspect import signature
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from scanopt.extraction.roofline import MULTIPLY_ADDS
 from scanopt.loops.graph import dependencies, loops_of, schedule
 from scanopt.loops.rebuild import rebuild
 
-__all__ = ["variants"]
+__all__ = ["together", "variants"]
 
 _FINITE = (-2.0, -1.0, -0.5, -0.0, 0.0, 1.0, 3.0)
 _FLOATS = (*_FINITE, np.inf, -np.inf, np.nan)
@@ -46,6 +46,26 @@ def variants(program: Program, count: int) -> Iterator[Program]:
 
         changed.__signature__ = signature(program)  # type: ignore[attr-defined]
         yield changed
+
+
+def together(programs: Sequence[Program]) -> Program:
+    """Some programs as one, with the outputs of all; inputs of one name are one.
+
+    >>> x, y = T.dvectors("x", "y")
+    >>> len(together([lambda x: x + 1.0, lambda y, x: [y * x, y]])(x, y))
+    3
+    """
+    read = [[*signature(program).parameters] for program in programs]
+    names = dict.fromkeys(name for some in read for name in some)
+
+    def all_of_them(*given: Any) -> list[Any]:
+        values = dict(zip(names, given, strict=True))
+        made = [program(*map(values.get, some)) for program, some in zip(programs, read, strict=True)]
+        return [out for x in made for out in (x if isinstance(x, list | tuple) else [x])]
+
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    all_of_them.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return all_of_them
 
 
 def _changes(outputs: Sequence[Variable], rng: random.Random) -> Iterator[tuple[Variable, Variable]]:
