@@ -66,6 +66,14 @@ def test_operator_that_left_its_loop() -> None:
     assert second == f"computed for {RNN}"
 
 
+def test_index_of_a_slice_that_was_a_loop() -> None:
+    f = function([h0], scan(lambda i: h0[i + 1], T.arange(h0.shape[0]))[0])
+    assert "loop" not in str(f.program)
+    first, second = notes(f, ones(3), kind=IndexError)
+    assert first == "an index of h0"
+    assert second.startswith("computed for a scan")
+
+
 def test_operator_of_a_step() -> None:
     f = function([X, W, U, h0], rnn())
     first, second = notes(f, ones(4, 3), ones(3, 2), ones(5, 2), ones(2))

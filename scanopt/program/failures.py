@@ -148,7 +148,10 @@ class _Step:
 
     def notes(self, error: BaseException, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
         """The operator with its operands, then how those without a name of the user's are made."""
-        if self.step.op.name in ("require", "assert_true"):  # whose text says all there is to say
+        if self.step.op.name in ("require", "assert_true"):  # whose text says all there is to say, but for the array
+            length = self.made.get(self.step.args[0])
+            if isinstance(error, IndexError) and length is not None and length.op.name == "shape_i":
+                yield f"an index of {self.name(length.args[0])}"
             return
         numbers = {c.name for c in self.program.consts if not c.value.ndim}
         args = [a for a in self.step.args if a not in numbers]
