@@ -300,6 +300,8 @@ for _name in ("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logica
     case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j, axis=1, keepdims=True), J, **NUMPY_ONLY)
     case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j[:0], axis=0), J, **NUMPY_ONLY)
     case(_name, lambda np, j, g=_name: getattr(np, g).reduce(j > 0, axis=(0, -1)), J, **NUMPY_ONLY)
+case("logaddexp", lambda np, m: np.logaddexp.reduce(m, axis=-1), M, **NUMPY_ONLY)
+case("logaddexp", lambda np, i, v: (np.logaddexp.reduce(i, keepdims=True), np.logaddexp.reduce(v)), I, V, **NUMPY_ONLY)
 for _name in ("dot", "inner", "outer", "vdot", "kron", "convolve"):  # which make arrays of numbers first
     case(_name, lambda np, j, f, g=_name: (getattr(np, g)(j[0, :1], 300), getattr(np, g)(2.5, f[:1])), J, F)
 case("cumsum", lambda np, v, f: (np.cumsum(f, dtype="float64"), np.cumsum(-v, dtype="float32")), V, F)

@@ -7,11 +7,11 @@ from typing import Any
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable, is_weak
 from scanopt.array.operators.creation import arange
-from scanopt.array.operators.elementwise import as_float, elementwise, where
+from scanopt.array.operators.elementwise import as_float, cast, elementwise, where
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import squeeze
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.registry import public
+from scanopt.array.registry import NUMPY_FUNCTIONS, public
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import Variable
 
@@ -72,6 +72,15 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     total = reduce("sum", elementwise("exp", elementwise("subtract", v, top)), axis, True)
     result = elementwise("add", elementwise("log", total), top)
     return result if keepdims else squeeze(result, axes_of(axis, v))
+
+
+def _all_added(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """`np.logaddexp.reduce`, in the dtype of the ufunc."""
+    v = as_variable(x)
+    return logsumexp(cast(v, elementwise("logaddexp", v, v).dtype), axis, keepdims)
+
+
+NUMPY_FUNCTIONS["logaddexp.reduce"] = _all_added
 
 
 @public("logsoftmax", "log_softmax")
