@@ -99,6 +99,23 @@ def test_tables_of_places_are_added_to() -> None:
     exact_kernel(f, [RNG.integers(0, 12, (4, 3, 10)), RNG.normal(size=12)])
 
 
+@pytest.mark.parametrize("pairs", [False, True])
+def test_places_that_do_not_change_are_checked_before_the_loop(pairs: bool) -> None:
+    u, v, x = T.lvector("u"), T.lvector("v"), T.dmatrix("x")
+
+    def step(x: Any, u: Any, v: Any) -> Any:
+        part = (lambda a: a[u, v]) if pairs else lambda a: a[:, v]
+        return 0.5 * x + T.inc_subtensor(part(T.zeros_like(x)), part(x) * 0.5)
+
+    found, _ = scanopt.scan(step, outputs_info=x, non_sequences=[u, v], n_steps=3)
+    f = scanopt.function([u, v, x], found[-1], fp="exact", backend="c")
+    values = [RNG.integers(-9, 9, 30), RNG.integers(-7, 7, 30), RNG.normal(size=(9, 7))]
+    exact_kernel(f, values)
+    values[1][4] = 7
+    with pytest.raises(IndexError, match="7 is out of bounds"):
+        f(*values)
+
+
 def test_rows_are_read_before_others_are_set_in_place() -> None:
     q, at, to, r = T.dmatrix("q"), T.lvector("at"), T.lvector("to"), T.dvector("r")
     rows, _ = scanopt.scan(

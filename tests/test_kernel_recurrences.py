@@ -18,6 +18,7 @@ from scanopt.array.variable import Variable, apply
 from scanopt.backends import executor
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.prices import KERNELS
+from scanopt.backends.kernels.print_c import NAME
 from scanopt.program.ir import Program
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
@@ -124,4 +125,5 @@ def test_numbers_from_many_steps_ago(kept: bool) -> None:
     found, _ = scanopt.scan(lambda a, b: 0.498 * (a + b), outputs_info=[{"initial": x, "taps": [-20, -19]}], n_steps=n)
     f = scanopt.function([x, n], [found if kept else found[-1]], fp="exact", backend="c")
     for steps in (7, 19, 20, 101):
-        exact_kernel(f, [np.random.default_rng(0).normal(size=20), np.int64(steps)])
+        text = exact_kernel(f, [np.random.default_rng(0).normal(size=20), np.int64(steps)]).partition(NAME)[2]
+    assert ("ANY_ORDER" in text) == kept  # steps run side by side

@@ -33,6 +33,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.lagged_steps import with_lags_together
 from scanopt.backends.kernels.last_set import remember_last_set
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
@@ -177,6 +178,7 @@ class LoopFrame:
             self._move_on()
         w.loops_open.pop()
         body = with_windows_together(self, step)
+        body = with_lags_together(loop, self.t, self.steps, body, w)
         w.code += [Steps(self.name, self.steps, body, test), *after]
 
     def kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
@@ -177,10 +177,16 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
     parts = (*axes[:axis], *along, *axes[axis + len(node.places) :])
     names, places = w.places(parts)
     code: list[Stmt] = []
-    with _noted(w):
-        at = [Lit(p) if isinstance(p, int) else element_of(w.value(p), places[axis:last], along) for p in node.places]
-        rows = [_safe(place, n, code, w) for place, n in zip(at, axes[axis:], strict=False)]
-        there = index(ZERO, [*places[:axis], *rows, *places[last:]], whole.strides)
+    with _noted(w) if (known := _known_places(node, whole, along, w)) is None else nullcontext():
+        if known is not None:
+            row = times(Load(known[0], index(ZERO, places[axis:last], packed(along)), INDEX), known[1])
+            rest = [*places[:axis], *places[last:]], [*whole.strides[:axis], *whole.strides[axis + len(node.places) :]]
+            there = index(row, *rest)
+        else:
+            here = places[axis:last]
+            at = [Lit(p) if isinstance(p, int) else element_of(w.value(p), here, along) for p in node.places]
+            rows = [_safe(place, n, code, w) for place, n in zip(at, axes[axis:], strict=False)]
+            there = index(ZERO, [*places[:axis], *rows, *places[last:]], whole.strides)
         element = element_of(y, places, parts)
         element = element if y.dtype == node.dtype else Cast(element, node.dtype)
         if node.added:
@@ -189,6 +195,21 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
         for n, i in reversed(list(zip(along, names[axis:last], strict=True))):
             body = (Steps(i, n, body),) if n != ONE else body
         w.code += nest(parts[:axis], names[:axis], body)
+
+
+def _known_places(node: Scatter, whole: Array, along: Axes, w: Lowering) -> tuple[str, Expr] | None:
+    """Places that steps do not change, as an array of where they lie, checked before the loop, and the distance of two.
+
+    None where they change, or some of them are numbers.
+    """
+    names = [p for p in node.places if isinstance(p, str)]
+    before = w.before(*names) if w.loops_open and len(names) == len(node.places) else None
+    if before is None:
+        return None
+    axes = range(node.axis, node.axis + len(names))
+    with w.into(before):
+        places = _places_in_range(names, [(whole.axes[i], whole.strides[i]) for i in axes], along, w)
+    return places, whole.strides[node.axis] if len(names) == 1 else ONE
 
 
 def _together(shapes: Sequence[Axes]) -> Axes:

@@ -1,0 +1,88 @@
+"""Loops whose scalar states are read many steps back alone: so many steps run side by side, as those of a comb filter.
+
+None of them reads what another one of them makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scanopt.backends.kernels.ir import INDEX, Do, Expr, For, If, Let, Lit, Point, Set, Stmt, Store, Var, plus
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.walks import variables, with_loads, with_variables
+from scanopt.program.ir import Loop
+
+__all__ = ["with_lags_together"]
+
+
+def with_lags_together(loop: Loop, t: Var, steps: Expr, step: Sequence[Stmt], w: Lowering) -> tuple[Stmt, ...]:
+    """The statements of a step, or of as many steps as the states are read back.  t: the number of the step.
+
+    It is set to that of the last one.
+    """
+    lags = [k for s in loop.states for k, _ in s.taps]
+    if w.device or loop.until is not None or not lags or any(s.type.ndim for s in loop.states):
+        return tuple(step)
+    if not all(_is_simple(x, t.name) or _is_tap(x, t.name) for x in step):
+        return tuple(step)
+    i, behind = w.fresh("i"), w.fresh("k")
+    end: Expr = Do("minimum", (plus(t, Lit(min(lags))), steps), INDEX, INDEX)
+    taps = [x for x in step if isinstance(x, If)]
+    places: dict[str, str] = {}
+    first: list[Stmt] = []
+    for x in taps:
+        early = x.then[0]
+        assert isinstance(early, Point)
+        assert isinstance(x.test, Do)
+        next_one = Do("where", (x.test, x.test.args[1], end), INDEX, INDEX)
+        end = Do("minimum", (end, next_one), INDEX, INDEX)
+        places[early.name] = w.pointer(early.dtype)
+        first.append(If(x.test, *(tuple(_named(p, places) for p in side) for side in (x.then, x.otherwise))))
+    later = {t.name: plus(t, Var(i))}
+    body = [_later(x, later) for x in step if not isinstance(x, If)]
+    body = [
+        with_loads(x, lambda r: replace(r, array=places[r.array], index=Var(i)) if r.array in places else r)
+        for x in body
+    ]
+    count = Do("subtract", (Var(behind), t), INDEX, INDEX)
+    return (Let(behind, end, INDEX), *first, For(i, count, tuple(body)), Set(t.name, plus(Var(behind), Lit(-1))))
+
+
+def _is_simple(x: Stmt, t: str) -> bool:
+    """Whether steps that do this may run side by side."""
+    return isinstance(x, Let | Point) or (isinstance(x, Store) and _moves_on(x.index, t))
+
+
+def _is_tap(x: Stmt, t: str) -> bool:
+    """Whether it points to a state some steps back, in its first rows or in later ones."""
+    match x:
+        case If(test=Do(op="less", args=(Var(name=name), Lit())), then=(Point() as a,), otherwise=(Point() as b,)):
+            return name == t and a.name == b.name and _moves_on(a.index, t) and _moves_on(b.index, t)
+    return False
+
+
+def _moves_on(index: Expr, t: str) -> bool:
+    """Whether a place is one further at each step."""
+    match index:
+        case Var(name=name):
+            return name == t
+        case Do(op="add", args=(a, b)):
+            return (_moves_on(a, t) and t not in variables(b)) or (_moves_on(b, t) and t not in variables(a))
+    return False
+
+
+def _named(x: Stmt, names: dict[str, str]) -> Stmt:
+    return replace(x, name=names[x.name]) if isinstance(x, Point) else x
+
+
+def _later(x: Stmt, values: dict[str, Expr]) -> Stmt:
+    """A statement of a later step."""
+    match x:
+        case Let(value=value):
+            return replace(x, value=with_variables(value, values))
+        case Point(index=index):
+            return replace(x, index=with_variables(index, values))
+        case Store(index=index, value=value):
+            return replace(x, index=with_variables(index, values), value=with_variables(value, values))
+    return x
