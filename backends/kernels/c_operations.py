@@ -92,6 +92,7 @@ _IN_STEP = {
     "minimum_in_step": "({ T r = a; if (!(a < b)) { ONE_BY_ONE r = b; } r; })",
 }  # fmt: skip
 """Of integers: a step goes on from the one that is likely, and waits for no comparison."""
+_REST = "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)"
 _INTEGERS = {
     **_ROWS,
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
@@ -99,7 +100,8 @@ _INTEGERS = {
     **_IN_STEP,
     "absolute": "a < 0 ? -a : a",
     "floor_divide": "b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0))",
-    "remainder": "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)",
+    "remainder": _REST,
+    "remainder_near": f"(a >= 0 && a < b) ? a : (a < 0 && b > 0 && a >= -b) ? a + b : {_REST}",
     "left_shift": "b < 0 || b >= (T)(8 * sizeof(T)) ? 0 : a << b",
     "right_shift": "b < 0 || b >= (T)(8 * sizeof(T)) ? (a < 0 ? -1 : 0) : a >> b",
 }  # fmt: skip

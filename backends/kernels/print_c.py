@@ -138,6 +138,8 @@ class Printer:
                 return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
             case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
+            case Do(op="remainder", args=(_, b), dtype=dtype, of=of) if self._may_be_near(b, of):
+                return self.expression(Do("remainder_near", x.args, dtype, of))
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
             case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self.in_step and of != "bool":
@@ -148,6 +150,10 @@ class Printer:
                 if found := operation_helper(op, of):
                     self.helpers.add(found)
                 return operation(op, of, [self.expression(a) for a in args])
+
+    def _may_be_near(self, b: Expr, of: str) -> bool:
+        """Whether a remainder is one of signed integers, by none that compilers know and so divide by quickly."""
+        return bool(self.one_by_one) and not isinstance(b, Lit) and np.dtype(of).kind == "i"
 
     def _in_rows(self, of: str) -> bool:
         """Whether it is an operation on floats of a loop that compilers may make vectors of."""
