@@ -26,6 +26,7 @@ from scanopt.loops.heap import Waiting, on_the_heap
 from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
 from scanopt.loops.shapes import changed_shape, other_rows, step_shapes
+from scanopt.loops.site import show
 
 __all__ = ["interpret", "read_value"]
 
@@ -51,10 +52,10 @@ def read_value(variable: Variable, value: Any) -> Array:
         data = array_of(value)
     except TypeError as error:
         raise TypeError(f"the value of {describe(variable)}: {error}") from None
-    except ValueError:  # a list of lists of different lengths
-        data = np.asarray(None)
+    except ValueError as error:
+        raise TypeError(f"the value of {describe(variable)} is not an array of numbers: {error}") from None
     if data.dtype.kind not in "biufc":
-        raise TypeError(f"the value of {describe(variable)} is not an array of numbers: {value!r}")
+        raise TypeError(f"the value of {describe(variable)} is not an array of numbers: {show(value)}")
     found = TensorType(data.dtype.name, data.shape)
     data = _cast(variable, value, data)
     if data.ndim != variable.ndim:

@@ -106,12 +106,20 @@ class TensorType:
 def array_of(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
     """A value as an array.  Raises TypeError for a masked one, whose hidden entries `np.asarray` takes for numbers.
 
+    Raises ValueError for rows of different lengths.
+
     >>> array_of([1.5, 2.0])
     array([1.5, 2. ])
     """
     if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.any(getattr(value, "mask", False)):
         raise TypeError("a masked array has entries without values: write x.filled(value), or take x.data and x.mask")
-    return np.asarray(value, dtype)
+    try:
+        return np.asarray(value, dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        text = "rows of different lengths make no array: pad them to one length, and give the lengths beside them"
+        raise ValueError(text) from None
 
 
 def lengths(shape: Any) -> tuple[Dim, ...]:
