@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import random_programs
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_kernels import RandomLoop
 from shares import tries
@@ -85,6 +85,7 @@ def loops_alone(program: Program) -> Any:
 
 @settings(max_examples=tries(25), deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
+@example(90158)  # a part of a repeated number at an index that is out of range
 def test_random_loops(seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

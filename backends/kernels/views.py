@@ -41,6 +41,8 @@ def _view(node: View, w: Lowering) -> None:
         return
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
+        for axis, at in node.at:
+            index_of(w, at, w.axes(node.args[0])[axis])  # it may be out of range
         _arranged(node.out, x, w)
         return
     starts, strides = part_of(node, x, w)
