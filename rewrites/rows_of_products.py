@@ -149,6 +149,18 @@ def product_with_one_column(X: Value, y: Value) -> Equation:
 
 @law(
     licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: T.dot(x[:, None], y[None]) * 2.0,
+    never=(lambda x, y: T.dot(x[None], y[:, None]) * 2.0, lambda x, a: T.dot(x[:, None], a[None]) * 2.0),
+)
+def column_times_row(x: Value, y: Value) -> Equation:
+    """x[:, None] @ y[None] = x[:, None] * y[None] (-0.0 aside): nothing is added up."""
+    column, row = ops.expand_dims(x, axis=(1,)), as_row(y)
+    return Equation(ops.dot(column, row), column * row, when=[vector(y)])
+
+
+@law(
+    licence="reassoc",
     enabling=True,
     stepwise=True,
     example=lambda x, X: T.flatten(T.dot(x[None], X)) * 2.0,

@@ -50,6 +50,30 @@ def sum_of_products_of_entries(x: Value, y: Value, d: Text) -> Equation:
 
 @law(
     licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: (T.exp(x) ** 2).sum(),
+    never=(lambda X: (X**2).sum(axis=0), lambda p: (p**2).sum(), lambda x: (x**2).mean()),
+)
+def sum_of_squares(x: Value) -> Equation:
+    """(x ** 2).sum() = x @ x, for vectors."""
+    return Equation(_sum(ops.square(x), 0), ops.dot(x, x), when=[vector(x), floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.dot(T.exp(x), T.exp(x)),
+    never=(lambda X: T.dot(X, X), lambda p: T.dot(p, p), lambda x, y: T.dot(x, y)),
+)
+def product_with_itself(x: Value) -> Equation:
+    """x @ x = (x ** 2).sum(), for vectors."""
+    return Equation(ops.dot(x, x), _sum(ops.square(x), 0), when=[vector(x), floating(x)])
+
+
+@law(
+    licence="reassoc",
     example=lambda X, x: (X * x).sum(axis=1),
     never=(
         lambda X, x: (X * x).sum(axis=0),

@@ -25,6 +25,10 @@ CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
 
+PASSES = 4.5
+"""Of a variance, in those of a sum: the mean, differences, their squares, and the mean of these."""
+
+
 @dataclass(frozen=True)
 class KernelCosts(CostTable):
     """Nanoseconds as kernels, of what has no form as array steps and `broken` more.
@@ -62,6 +66,8 @@ class KernelCosts(CostTable):
         if not work.out.ndim and not any(x.ndim for x in work.args):
             return self.element[kind] + (self.call["inner"] if form == "inner" else 0.0)
         each = self.element["product of a vector" if kind == "product" and _has_vector(work) else kind]
+        if op.name in ("var", "std"):
+            each *= PASSES
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_bytes(self, nbytes: float) -> float:

@@ -28,6 +28,7 @@ __all__ = [
     "cost_of_holding",
     "elements",
     "is_its_argument",
+    "multiply_adds",
     "numpy_cost",
     "register_cost",
     "registered_cost",
@@ -110,7 +111,8 @@ NUMPY = CostTable(
         "smoothing": (60_000.0, 14.0), "raised_sum": (80_000.0, 15.0), "capped_sum": (80_000.0, 15.0),
         "clamped_sum": (80_000.0, 18.0), "fold_in_order": (8_000.0, 3.5), "forward_fill": (18_000.0, 4.0),
         "segmented": (60_000.0, 15.0), "powers": (15_000.0, 2.0), "geometric": (14_000.0, 6.0),
-        "affine_power": (45_000.0, 150.0), "polynomial": (25_000.0, 2.0), "solve_triangular": (2_500.0, 0.08),
+        "affine_power": (45_000.0, 150.0), "var": (7_500.0, 1.5), "std": (8_000.0, 1.5),
+        "polynomial": (25_000.0, 2.0), "solve_triangular": (2_500.0, 0.08),
         "cho_solve": (2_500.0, 0.2), "linalg_or_flag": (9_000.0, 0.13), "unless_flagged": (1_500.0, 0.0),
     },
 )  # fmt: skip
@@ -119,6 +121,12 @@ NUMPY = CostTable(
 
 CACHE = 1 << 18
 """So many bytes of one value stay in a cache beside the others."""
+
+MATRIX_IN_A_STACK = 200.0
+"""So many multiply-adds take as long as one more product of a stack of matrices."""
+
+BY_ONE = 12.0
+"""So many multiply-adds take as long as one where a product adds nothing up: that is no work for BLAS."""
 
 IN_A_STACK = 8000.0
 """So many multiply-adds take as long as one more call of LAPACK, for the next matrix of a stack."""
@@ -187,13 +195,13 @@ def registered_cost(name: str) -> CostModel:
 
 
 def elements(work: Work, kind: str) -> float:
-    """How many elements an operator of this class of cost works on; of a product, multiply-adds."""
+    """How many elements an operator of this class of cost works on; of a product, multiply-adds, and what takes as long
+    as so many."""
     out = _size(work.out)
     if is_its_argument(work):
         return 0.0
     if kind == "product":
-        # Multiply-adds: the size of the result times the contracted length k; |a| |b| = |out| k^2.
-        return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
+        return _of_products(work)
     if kind == "cumulative":
         # One element after the other where rows are short; where they are long, as slowly as a loop.
         rows, lanes = work.out if work.out.ndim == work.args[0].ndim else work.args[-1], _size(work.args[0])
@@ -202,6 +210,41 @@ def elements(work: Work, kind: str) -> float:
         return _of_matrices(work, kind, out)
     weight = _bytes(work.out.dtype) / 8
     return (out if kind in ("memory", "gather") else max([out, *map(_size, work.args)])) * weight
+
+
+def multiply_adds(work: Work) -> float:
+    """Those of a product: the size of the result times the contracted length.
+
+    >>> x = Operand("float64", (10, 20))
+    >>> multiply_adds(Work("apply", Op.make("dot"), (x, Operand("float64", (20,))), Operand("float64", (10,))))
+    200.0
+    """
+    assert work.op is not None
+    name, lengths = work.op.name, work.args[-2].shape if len(work.args) > 1 else ()
+    if name in ("dot", "matmul"):
+        return _size(work.out) * float(lengths[-1] or 0)
+    if name == "tensordot":
+        return _size(work.out) * math.prod(float(lengths[i] or 0) for i in work.op.options["axes"][0])
+    if name == "convolve":
+        return math.prod(map(_size, work.args))
+    return _contracted(work)
+
+
+def _contracted(work: Work) -> float:
+    """Of a product of which nothing more is known: |a| |b| = |out| k^2 for a contracted length k."""
+    out = _size(work.out)
+    return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
+
+
+def _of_products(work: Work) -> float:
+    """Multiply-adds of a product, with those that one more matrix of a stack takes as long as."""
+    assert work.op is not None
+    each, out = multiply_adds(work), _size(work.out)
+    if each == out:
+        each *= BY_ONE
+    stacks = (x.shape[:-2] for x in work.args if work.op.name == "matmul")
+    matrices = max((math.prod(float(n or 0) for n in lengths) for lengths in stacks), default=1.0)
+    return each + max(matrices - 1.0, 0.0) * MATRIX_IN_A_STACK
 
 
 def is_its_argument(work: Work) -> bool:

@@ -17,7 +17,7 @@ from scanopt.array.abstract import concrete
 from scanopt.array.op import Op, Operand
 from scanopt.array.operators.idle import guarded
 from scanopt.calculus.forms import Operator
-from scanopt.extraction.cost import Work, elements
+from scanopt.extraction.cost import Work, elements, multiply_adds
 
 __all__ = ["MULTIPLY_ADDS", "MachineLimits", "Need", "operations"]
 
@@ -111,6 +111,7 @@ def _count(op: Op, args: Sequence[Operand], out: Operand) -> float:
     if kind in _COPIES:
         return 0.0
     if kind in MULTIPLY_ADDS:
-        return 2.0 * elements(Work("apply", op, tuple(args), out), kind)
+        work = Work("apply", op, tuple(args), out)
+        return 2.0 * (multiply_adds(work) if kind == "product" else elements(work, kind))
     most = max(math.prod(n or 0 for n in x.shape) for x in (out, *args))
     return float(most) * (math.log2(max(most, 2)) if kind == "sort" else 1.0)
