@@ -137,7 +137,7 @@ def random_settings(seed: int) -> tuple[Any, list[Any]]:
     return scanopt.function([u, s], outs, fp="exact", backend="c"), values
 
 
-@pytest.mark.parametrize("seed", range(150 if EVERYTHING else 15))
+@pytest.mark.parametrize("seed", range(150 if EVERYTHING else 8))
 def test_what_inner_loops_keep_is_made_where_it_is_set(seed: int) -> None:
     f, values = random_settings(seed)
     assert_same([*f(*values)], [*f.unoptimized(*values)])

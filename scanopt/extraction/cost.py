@@ -213,38 +213,40 @@ def elements(work: Work, kind: str) -> float:
 
 
 def multiply_adds(work: Work) -> float:
-    """Those of a product: the size of the result times the contracted length.
+    """Those of a product: of each pair of numbers that meet.
 
     >>> x = Operand("float64", (10, 20))
     >>> multiply_adds(Work("apply", Op.make("dot"), (x, Operand("float64", (20,))), Operand("float64", (10,))))
     200.0
     """
+    pairs, k = math.prod(map(_size, work.args)), _contracted(work)
+    if k is None:  # |a| |b| = |out| k^2
+        out = _size(work.out)
+        return out * math.sqrt(max(1.0, pairs / max(out, 1.0)))
+    return _size(work.out) * k if work.op is not None and work.op.name == "matmul" else pairs / max(k, 1.0)
+
+
+def _contracted(work: Work) -> float | None:
+    """How many numbers a product adds up for each one of its result, None where nothing says it."""
     assert work.op is not None
-    name, lengths = work.op.name, work.args[-2].shape if len(work.args) > 1 else ()
-    if name in ("dot", "matmul"):
-        return _size(work.out) * float(lengths[-1] or 0)
-    if name == "tensordot":
-        return _size(work.out) * math.prod(float(lengths[i] or 0) for i in work.op.options["axes"][0])
-    if name == "convolve":
-        return math.prod(map(_size, work.args))
-    return _contracted(work)
-
-
-def _contracted(work: Work) -> float:
-    """Of a product of which nothing more is known: |a| |b| = |out| k^2 for a contracted length k."""
-    out = _size(work.out)
-    return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
+    match work.op.name, work.args:
+        case "dot" | "matmul", (a, _):
+            return float(a.shape[-1] or 0)
+        case "tensordot", (a, _):
+            return math.prod(float(a.shape[i] or 0) for i in work.op.options["axes"][0])
+        case "convolve", (_, _):
+            return 1.0
+    return None
 
 
 def _of_products(work: Work) -> float:
     """Multiply-adds of a product, with those that one more matrix of a stack takes as long as."""
-    assert work.op is not None
-    each, out = multiply_adds(work), _size(work.out)
-    if each == out:
-        each *= BY_ONE
+    each = multiply_adds(work)
+    if work.op is None or work.op.name == "convolve":
+        return each
     stacks = (x.shape[:-2] for x in work.args if work.op.name == "matmul")
     matrices = max((math.prod(float(n or 0) for n in lengths) for lengths in stacks), default=1.0)
-    return each + max(matrices - 1.0, 0.0) * MATRIX_IN_A_STACK
+    return each * (BY_ONE if _contracted(work) == 1 else 1.0) + max(matrices - 1.0, 0.0) * MATRIX_IN_A_STACK
 
 
 def is_its_argument(work: Work) -> bool:
