@@ -25,10 +25,6 @@ CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
 
-PASSES = 4.5
-"""Of a variance, in those of a sum: the mean, differences, their squares, and the mean of these."""
-
-
 @dataclass(frozen=True)
 class KernelCosts(CostTable):
     """Nanoseconds as kernels, of what has no form as array steps and `broken` more.
@@ -62,12 +58,13 @@ class KernelCosts(CostTable):
         kind = "cumulative" if form == "steps" else op.cost if op.cost in self.call else "arith"
         if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
             return self.element["small system"] * elements(work, kind)
-        call = max(self.call[kind], self.call["inner"] if form == "inner" else 0.0)
+        call, each = self.rates(op, kind)
+        inner = self.call["inner"] if form == "inner" else 0.0
         if not work.out.ndim and not any(x.ndim for x in work.args):
-            return self.element[kind] + (self.call["inner"] if form == "inner" else 0.0)
-        each = self.element["product of a vector" if kind == "product" and _has_vector(work) else kind]
-        if op.name in ("var", "std"):
-            each *= PASSES
+            return each + inner
+        if kind == "product" and _has_vector(work):
+            each = self.element["product of a vector"]
+        call = max(call, inner)
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_bytes(self, nbytes: float) -> float:
@@ -115,6 +112,7 @@ KERNELS = KernelCosts(
         "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
         "step": 1.5, "stack": 0.5, "tail": 0.3, "at": 0.3,
     },
+    operators={"var": (12.0, 1.35), "std": (12.0, 1.35)},
     held=0.002,
 )  # fmt: skip
 """Nanoseconds that suit most machines."""

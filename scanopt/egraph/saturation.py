@@ -61,9 +61,10 @@ class Saturation:
 
 @dataclass(frozen=True)
 class Round:
-    """One round: matches and seconds per law, whether anything was new, and the number of forms after it.
+    """One round: matches and seconds per law, whether anything was new, and the number of forms once laws had run.
 
-    room: how many times what the program takes there is left in memory.
+    size: without constants that are folded after it, which count in the next one.  room: how many times what the
+    program takes there is left in memory.
     """
 
     matches: dict[str, int]

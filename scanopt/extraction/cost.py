@@ -77,13 +77,13 @@ class CostTable:
             each = self.element["stack"] * _size(work.out) if work.kind == "stack" else 0.0
             return self.kind[work.kind] + each
         kind = op.cost
-        if op.name in self.operators:
-            call, element = self.operators[op.name]
-        else:
-            # A class of cost that the tables do not know is priced as arithmetic.
-            known = kind if kind in self.call else "arith"
-            call, element = self.call[known], self.element[known]
+        # A class of cost that the tables do not know is priced as arithmetic.
+        call, element = self.rates(op, kind if kind in self.call else "arith")
         return call + element * elements(work, kind)
+
+    def rates(self, op: Op, kind: str) -> tuple[float, float]:
+        """Nanoseconds of a call of an operator of this class of cost, and of an element."""
+        return self.operators.get(op.name) or (self.call[kind], self.element[kind])
 
     def of_bytes(self, nbytes: float) -> float:
         """Nanoseconds of holding one value of so many bytes."""
@@ -219,34 +219,33 @@ def multiply_adds(work: Work) -> float:
     >>> multiply_adds(Work("apply", Op.make("dot"), (x, Operand("float64", (20,))), Operand("float64", (10,))))
     200.0
     """
-    pairs, k = math.prod(map(_size, work.args)), _contracted(work)
+    assert work.op is not None
+    pairs, out, k = math.prod(map(_size, work.args)), _size(work.out), _contracted(work)
+    if work.op.name == "convolve":
+        return pairs
     if k is None:  # |a| |b| = |out| k^2
-        out = _size(work.out)
         return out * math.sqrt(max(1.0, pairs / max(out, 1.0)))
-    return _size(work.out) * k if work.op is not None and work.op.name == "matmul" else pairs / max(k, 1.0)
+    return out * k if work.op.name == "matmul" else pairs / max(k, 1.0)
 
 
 def _contracted(work: Work) -> float | None:
-    """How many numbers a product adds up for each one of its result, None where nothing says it."""
+    """The length that a product adds up along, None where nothing says it."""
     assert work.op is not None
     match work.op.name, work.args:
         case "dot" | "matmul", (a, _):
             return float(a.shape[-1] or 0)
         case "tensordot", (a, _):
             return math.prod(float(a.shape[i] or 0) for i in work.op.options["axes"][0])
-        case "convolve", (_, _):
-            return 1.0
     return None
 
 
 def _of_products(work: Work) -> float:
     """Multiply-adds of a product, with those that one more matrix of a stack takes as long as."""
-    each = multiply_adds(work)
-    if work.op is None or work.op.name == "convolve":
-        return each
+    assert work.op is not None
     stacks = (x.shape[:-2] for x in work.args if work.op.name == "matmul")
     matrices = max((math.prod(float(n or 0) for n in lengths) for lengths in stacks), default=1.0)
-    return each * (BY_ONE if _contracted(work) == 1 else 1.0) + max(matrices - 1.0, 0.0) * MATRIX_IN_A_STACK
+    each = multiply_adds(work) * (BY_ONE if _contracted(work) == 1 else 1.0)
+    return each + max(matrices - 1.0, 0.0) * MATRIX_IN_A_STACK
 
 
 def is_its_argument(work: Work) -> bool:

@@ -118,8 +118,8 @@ class Attack:
         """Whether it does not fire on the `never` programs as one: then it does not on any of them."""
         if len(self.law.never) < 2:
             return False
-        _, found = self._with_all(together(self.law.never))
-        return found.graph is not None and not found.stopped_by and not found.matches.get(self.law.name)
+        found = Subject(together(self.law.never), self._ways).saturated(self.laws, sought=self.law.name)
+        return found.graph is not None and not found.stopped_by
 
     def mutations(self) -> list[Mutation]:
         """The outcome for the law without each of its conditions."""
