@@ -1,5 +1,7 @@
 """What an explanation takes: optimizing once more with notes of where forms come from, and telling from the notes.
 
+A page tells all that an explanation does, of a function of its own, and is written to a file.
+
     python benchmarks/bench_explain.py            five programs, half a minute
     python benchmarks/bench_explain.py --quick    two of them, once
 
@@ -9,6 +11,7 @@ The peer is the same optimization without notes, in the same process.
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,11 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.append([
             name, ms(found["optimize"]), ms(found["saturate"]), ms(found["noted"]),
             ratio(found["saturate"], found["noted"]), ms(found["explain"]), ratio(found["optimize"], found["explain"]),
+            ms(found["page"]), ratio(found["optimize"], found["page"]),
             f"{found['laws']:.0f} of {found['fired']:.0f}",
         ])  # fmt: skip
     heads = [
-        "program", "optimize", "saturate", "with notes", "notes / none", "explain", "explain / optimize",
-        "laws told of those that fired",
+        "program", "optimize", "saturate", "with notes", "notes / none", "explain", "explain / optimize", "page",
+        "page / optimize", "laws told of those that fired",
     ]  # fmt: skip
     table("Explanations (medians, from the second function of a process on)", heads, rows)
 
@@ -58,9 +62,15 @@ def _run(scanopt: Any, build: Callable[[], Any]) -> Seconds:
     noted = optimize(p.program, p.laws, p.settings, noted=True)
     told = time.perf_counter()
     story = f.explain()
+    explained = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        shown = scanopt.function(graph.inputs, graph.outputs)
+        before = time.perf_counter()
+        shown.show(f"{folder}/page.html")
+        page = time.perf_counter() - before
     return {
         "optimize": middle - start, "saturate": plain.seconds["saturate"], "noted": noted.seconds["saturate"],
-        "explain": time.perf_counter() - told, "laws": len(story.steps), "fired": len(f.laws),
+        "explain": explained - told, "page": page, "laws": len(story.steps), "fired": len(f.laws),
     }  # fmt: skip
 
 

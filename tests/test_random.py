@@ -1,6 +1,5 @@
 """Random numbers: NumPy's Philox bit for bit, right distributions, each element by itself."""
 
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -179,16 +178,6 @@ def test_threads_do_not_disturb_each_other() -> None:
     with ThreadPoolExecutor(8) as pool:
         for got in pool.map(lambda _: f(), range(200)):
             np.testing.assert_array_equal(got, want)
-
-
-def test_a_million_uniform_numbers_are_fast() -> None:
-    f = scanopt.function([], R.uniform(R.key(5), 10**6))
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.2
 
 
 # ---- distributions: fixed seeds, so these hold always or never ----
