@@ -18,6 +18,8 @@ from corpus.spec import Change, Input, Line, Loop, Out, Slot
 from corpus.ways import usual
 from random_programs import Spec, build, generate, source
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 PROGRAMS, CHUNK = 200, 50
 COMPILED = 20
 """One of so many is optimized, too: that takes twenty times as long as to interpret it."""

@@ -32,6 +32,8 @@ from scanopt import interpret
 from scanopt.array.op import load
 from scanopt.array.operators.bits import bitcast, threefry
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 PROGRAMS, GRADIENTS, LANGUAGE, LANGUAGE_GRADIENTS, CHUNK = 260, 40, 160, 40, 20
 COMPILED = 6
 """One of so many is optimized, too: that takes ten times as long as all else."""

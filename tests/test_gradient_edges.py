@@ -22,6 +22,8 @@ from scanopt.gradient import (
     verify_grad,
 )
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 X, W = T.dmatrix("X"), T.dmatrix("W")
 h = T.dvector("h")
 KNOWN = {X: np.array([[0.3, -0.2], [0.1, 0.5]]), h: np.array([0.4, -0.6]), W: np.array([[0.2, 0.7], [-0.3, 0.1]])}

@@ -14,6 +14,8 @@ from scanopt.array.variable import Variable
 from scanopt.gradient import DisconnectedInputError
 from scanopt.loops.node import Scan
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 X = np.array([0.5, -1.25, 2.0])
 
 

@@ -15,6 +15,8 @@ from scanopt.array.random.draws import Draws
 from scanopt.array.random.philox import FOLD, blocks_at, philox, unit, word_rows
 from scanopt.array.variable import Variable
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 R = T.random
 RandomStreams = T.shared_randomstreams.RandomStreams
 Array = np.ndarray[Any, Any]
