@@ -42,10 +42,6 @@ def _is_slice(entry: Any) -> bool:
     return isinstance(entry, tuple)
 
 
-def _is_basic(entry: Any) -> bool:
-    return _is_slice(entry) or entry == "newaxis"
-
-
 def _advanced(index: Index) -> bool:
     return "array" in index or "mask" in index
 
