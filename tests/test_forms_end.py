@@ -26,6 +26,11 @@ def _gelu(v: Any) -> Any:
     return v * 0.5 * (1.0 + T.tanh(0.7978845608 * (v + 0.044715 * v**3)))
 
 
+def _slope_of_products() -> Any:
+    rows = scanopt.map(lambda v, W: T.dot(v, W), X, [X.T])[0]
+    return T.grad((rows**2).sum() + (rows * 0.5).sum(), X)
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -55,6 +60,8 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "slope of powers": (300, lambda: T.grad(((((x**0.5) ** 2) ** 3) ** 2).sum() * 0.5, x)),
     "slope of multiples of states": (300, lambda: T.grad(_trace(lambda v, s: (0.5 * s) * (0.1 * s * v))[-1], x)),
     "slope of a product of matrices": (60, lambda: T.grad((T.dot(X, x + x + (x + x)) ** 2).sum() * 0.5, x)),
+    "lengths of products": (60, lambda: T.dot(T.dot(X, X.T), X).shape[1] * T.dot(X, X.T).shape[0]),
+    "slope of rows of products": (200, _slope_of_products),
     "choices": (80, lambda: T.where(x > 0.5, T.where(y > 2.0, x * 2.0, y) - 1.0, x) * 3.0),
     "greatest and least": (150, lambda: _trace(lambda v, s: T.minimum(v, T.minimum(3.0, T.maximum(s, 1.5))))),
     "parts of arrays put together": (60, lambda: T.concatenate([T.exp(x)[:3], T.exp(x)])[1:][::-1] * 2.0),

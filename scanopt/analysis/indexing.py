@@ -372,7 +372,7 @@ def _candidate(taken: range | int, n: int) -> Entry | None:
     if isinstance(taken, int):
         return bound(taken)
     if not len(taken):
-        return None
+        return ("slice", None, 0, None)
     step = taken.step if len(taken) > 1 else 1
     first, end = taken[0], taken[-1] + (1 if step > 0 else -1)
     start = None if first == (0 if step > 0 else n - 1) else bound(first)

@@ -104,11 +104,13 @@ class Attack:
             engine.close()
 
     def firing(self) -> list[Finding]:
-        """It fires on every example and on no `never` program."""
+        """It fires on every example, of which all laws make no forms without end, and on no `never` program."""
         out: list[Finding] = []
         for n, program in enumerate(self.law.example):
             if not self.fires(program):
                 out.append(self._finding("example", f"does not fire on example {n}"))
+            if limit := self._with_all(program)[1].stopped_by:
+                out.append(self._finding("example", f"reaches the limit of {limit} on example {n}"))
         for n, program in enumerate(() if self._never_together() else self.law.never):
             if self.fires(program):
                 out.append(self._finding("never", f"fires on never {n}"))
