@@ -5,7 +5,8 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_at, const_int, cut, on, stack, tail, to_cut
+from scanopt.facts.loops import lies_on
 from scanopt.facts.parts import (
     in_two,
     part_of_part,
@@ -72,6 +73,17 @@ def all_rows_by_bounds(X: Value, op: Op) -> Equation:
 def all_rows_by_length(X: Value) -> Equation:
     """X[:len(X)] = X."""
     return Equation(X[: X.shape[0]], X)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X, n: X[2:5][3:].shape[0] + n,
+    never=(lambda X, n: X[2:5][3:].shape[1] + n, lambda X, n: X[2:5][2:].shape[0] + n),
+)
+def count_of_no_rows(X: Value, c: Clock) -> Equation:
+    """X[:0] has no rows."""
+    return Equation(X[:0].shape[0], const_at(c, "int64:0"), when=[lies_on(X, c)])
 
 
 @law(
