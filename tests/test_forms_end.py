@@ -31,6 +31,11 @@ def _slope_of_products() -> Any:
     return T.grad((rows**2).sum() + (rows * 0.5).sum(), X)
 
 
+def _slope_of_opposites() -> Any:
+    rows = scanopt.scan(lambda v, s, W: -T.tanh(-v - T.dot(s, W)), X, y, [T.exp(X)])[0]
+    return T.grad((rows**2).sum(), X)
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -61,6 +66,7 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "slope of multiples of states": (300, lambda: T.grad(_trace(lambda v, s: (0.5 * s) * (0.1 * s * v))[-1], x)),
     "slope of a product of matrices": (60, lambda: T.grad((T.dot(X, x + x + (x + x)) ** 2).sum() * 0.5, x)),
     "lengths of products": (60, lambda: T.dot(T.dot(X, X.T), X).shape[1] * T.dot(X, X.T).shape[0]),
+    "slope of opposites in a network": (400, _slope_of_opposites),
     "slope of rows of products": (200, _slope_of_products),
     "choices": (80, lambda: T.where(x > 0.5, T.where(y > 2.0, x * 2.0, y) - 1.0, x) * 3.0),
     "greatest and least": (150, lambda: _trace(lambda v, s: T.minimum(v, T.minimum(3.0, T.maximum(s, 1.5))))),

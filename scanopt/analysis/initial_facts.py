@@ -35,7 +35,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.operators.control import IFELSE
 from scanopt.array.operators.idle import when_runs
 from scanopt.calculus.encoded import Encoded, clocks_of, needed
-from scanopt.calculus.forms import ROOT, Operator, const_key
+from scanopt.calculus.forms import ROOT, Operator, const_key, const_value
 
 __all__ = ["Given", "GivenFacts", "constant_facts", "operators_of", "related_operators", "with_elements"]
 
@@ -77,11 +77,13 @@ class GivenFacts:
         self._dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
         self._choices = any(f.operator == IFELSE for _, f in g.forms())
         self.operators = _own_operators(g, self._made)
+        self._of_states = (*constants_of_states(g),)
+        self._consts = (*_constants(g, self._of_states),)
 
     def of_program(self) -> Iterator[Given]:
         """What does not depend on the operators that laws may bring."""
         g = self._g
-        yield from constants_of_states(g)
+        yield from self._of_states
         yield from cycles(g)
         yield from products_beside(g)
         yield from reading_late(g)
@@ -124,9 +126,15 @@ class GivenFacts:
         some, those, just_come = with_elements(ops), with_elements(new), {*new}
         for op in ops:
             yield from _cancelling(op, some if op in just_come else those, self._dtypes)
-        for i, f in self._g.forms():
-            if f.kind == "const":
-                yield from constant_facts(i, self._g.consts[f.key], those, self._dtypes)
+        for i, value in self._consts:
+            yield from constant_facts(i, value, those, self._dtypes)
+
+
+def _constants(g: Encoded, of_states: Iterable[Given]) -> Iterator[tuple[int | str, np.ndarray[Any, Any]]]:
+    """The constants of a program, and those that laws write recurrences with."""
+    yield from ((i, g.consts[f.key]) for i, f in g.forms() if f.kind == "const")
+    made = {(str(row[-2]), str(row[-1])) for fact, row in of_states if fact in ("minus_one", "unit")}
+    yield from ((i, const_value(key, g.consts)) for key, i in sorted(made) if key not in g.consts)
 
 
 @lru_cache(maxsize=4096)
