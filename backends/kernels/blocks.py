@@ -34,7 +34,6 @@ from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
 from scanopt.backends.kernels.places_changed import changes_few
 from scanopt.backends.kernels.stages import is_few
-from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
@@ -126,9 +125,19 @@ def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
     return isinstance(value, Scalar) or value.fills(axes) or product(value.axes) == ONE
 
 
-def write_blocks(node: Nested, plan: Blocked, w: Lowering, emit: Callable[[Sequence[Node], set[str]], None]) -> Expr:
-    """Write such a loop; the number of steps that it took.  emit: writes nodes, here of scalars."""
-    blocks = _Blocks(node, plan, w, emit, checked(w, node), product(plan.axes))
+def write_blocks(
+    node: Nested,
+    plan: Blocked,
+    outs: Sequence[str],
+    steps: Expr,
+    w: Lowering,
+    emit: Callable[[Sequence[Node], set[str]], None],
+) -> Expr:
+    """Write such a loop; the number of steps that it took.
+
+    outs: places of what it keeps; steps: how many there are at most; emit: writes nodes, here of scalars.
+    """
+    blocks = _Blocks(node, plan, w, emit, outs, steps, product(plan.axes))
     b, shift = w.fresh("b"), Lit(plan.size.bit_length() - 1)
     start = times(Var(b), Lit(plan.size))
     if not plan.done:
@@ -156,11 +165,12 @@ class _Blocks:
         plan: Blocked,
         w: Lowering,
         emit: Callable[[Sequence[Node], set[str]], None],
+        outs: Sequence[str],
         steps: Expr,
         size: Expr,
     ) -> None:
         self.node, self.plan, self.w, self.emit, self.steps, self.size = node, plan, w, emit, steps, size
-        self.outs = [w.place(k.out) for k in node.loop.keeps]
+        self.outs = outs
         self.most, self.every = (w.variable(INDEX), w.variable("bool")) if plan.done else ("", "")
         self.flags = w.fresh("s")
 

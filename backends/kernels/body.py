@@ -11,6 +11,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_steps import with_steps_counted
+from scanopt.backends.kernels.kept_starts import with_starts
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
@@ -36,7 +37,10 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.reading import nodes_of
 from scanopt.backends.kernels.recurrences import written_out
+from scanopt.backends.kernels.rows_by_place import with_rows_by_place
+from scanopt.backends.kernels.step_counts import may_take_none
 from scanopt.backends.kernels.turned_first import turned_first
+from scanopt.backends.kernels.unread import without_unread
 from scanopt.backends.kernels.unused import without_unused
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import names_made, names_read
@@ -47,13 +51,16 @@ MOST = 1000
 """Operators for which a compiler takes about two seconds."""
 
 
-def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False) -> Body:
+def body_of(
+    loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False, device: bool = False
+) -> Body:
     """The body of a loop.  types: of all names of the program.  whole: whether it stands for a program, not for a loop.
 
-    Raises NoForm, with the reason, if it cannot be a kernel.
+    device: whether it is for a device, where it is known before how many steps loops inside take.  Raises NoForm, with
+    the reason, if it cannot be a kernel.
     """
     made = dict(types)
-    root = _nested(replace(loop, body=with_steps_counted(written_out(loop.body, made), _kept(loop), made)), made)
+    root = _nested(replace(loop, body=_prepared(loop, made, whole, device)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     counts = _counts(root, made)
@@ -66,6 +73,17 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     if not exact:
         _disorder(body)
     return body
+
+
+def _prepared(loop: Loop, types: dict[str, TensorType], whole: bool, device: bool) -> tuple[Step, ...]:
+    """The steps of a loop, or of a program, as they are read.  types: of all names; names made here are added."""
+    steps, wanted = written_out(loop.body, types), _kept(loop)
+    if device:
+        return with_steps_counted(steps, wanted, types)
+    steps = without_unread(steps, wanted)
+    steady = types.keys() - _deeper((replace(loop, body=steps),)) - (set() if whole else _given(loop))
+    steps = with_rows_by_place(steps, wanted, types, steady, top=whole)
+    return with_starts(with_steps_counted(steps, wanted, types), wanted, types, top=whole)
 
 
 def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
@@ -99,7 +117,7 @@ def _cut(root: Nested) -> Loop | None:
 
 def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     """The outer numbers that lengths depend on: numbers of steps, of rows kept, and what they are computed from."""
-    loops = [n.loop for n in walk(root.nodes) if isinstance(n, Nested)]
+    loops = [n.loop for n in walk(root.nodes) if isinstance(n, Nested) and not may_take_none(n)]
     made = {out: n for n in walk(root.nodes) for out in n.outs}
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
     for n in made.values():

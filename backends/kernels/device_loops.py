@@ -282,7 +282,7 @@ class DeviceChoice:
         if self.launcher is None:
             return "kernels are off"
         try:
-            return body_of(loop, types, exact=True)  # on a device no order of NumPy's is kept
+            return body_of(loop, types, exact=True, device=True)  # on a device no order of NumPy's is kept
         except NoForm as reason:
             return str(reason)
 

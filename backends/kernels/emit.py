@@ -8,15 +8,12 @@ from functools import singledispatch
 
 import numpy as np
 
-from scanopt.backends.kernels.blocks import blocked, write_blocks
-from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.device_elements import element_with_part, for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
-from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
-from scanopt.backends.kernels.histories import by_first_names, histories_of
+from scanopt.backends.kernels.frames import COMPUTED
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -25,14 +22,12 @@ from scanopt.backends.kernels.ir import (
     Declare,
     Do,
     Expr,
-    Fail,
     For,
     If,
     Inner,
     Let,
     Lit,
     Load,
-    Point,
     Set,
     Steps,
     Stmt,
@@ -53,13 +48,11 @@ from scanopt.backends.kernels.lookups import (
     write_lookup,
     write_scatter,
 )
-from scanopt.backends.kernels.lowering import Lowering, number_of, operation
+from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import (
     Call,
-    Fork,
     Lookup,
     Map,
-    Nested,
     Node,
     NoForm,
     PartSet,
@@ -72,7 +65,6 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.onto_rows import made_in_rows
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
 from scanopt.backends.kernels.places_changed import Elements, through_changes
-from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
 from scanopt.backends.kernels.row_sources import with_rows_computed
@@ -81,7 +73,6 @@ from scanopt.backends.kernels.rows_ahead import read_in_order
 from scanopt.backends.kernels.rows_in_steps import with_rows_in_steps
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
-from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, item_size, nest, packed
 from scanopt.backends.kernels.written_out import made_of_elements
 
@@ -345,55 +336,3 @@ def _running(node: Running, w: Lowering) -> None:
     code = nest(axes[:axis], names[:axis], code)
     some = Do("greater", (axes[axis], ZERO), "bool", INDEX)
     w.code += code if isinstance(axes[axis], Lit) else (If(some, code),)  # a length that is known is not 0
-
-
-# Branches and loops inside
-
-
-@written.register(Fork)
-def _fork(node: Fork, w: Lowering) -> None:
-    results = node.branch.results
-    targets = [w.pointer(r.type.dtype) if w.axes(r.out) else w.variable(r.type.dtype) for r in results]
-    test = number_of(w.value(node.branch.condition))
-    sides: list[tuple[Stmt, ...]] = []
-    for (_, values), nodes in zip(node.branch.sides, (node.then, node.otherwise), strict=True):
-        if any(name not in w.lengths.axes for x in walk(nodes) for name in x.outs):
-            sides.append((Fail(),))  # which does not run
-            continue
-        with w.into([]) as code:
-            emit(w, nodes, set(values))
-            for r, name, target in zip(results, values, targets, strict=True):
-                value, dtype = w.value(name), r.type.dtype
-                if isinstance(value, Scalar) and not w.axes(r.out):
-                    w.code.append(Set(target, value.value if value.dtype == dtype else Cast(value.value, dtype)))
-                else:
-                    w.code.append(Point(target, w.whole(value, w.axes(r.out), dtype), ZERO, dtype))
-            sides.append(tuple(code))
-    w.code.append(If(test, *sides))
-    for r, target in zip(results, targets, strict=True):
-        axes, dtype = w.axes(r.out), r.type.dtype
-        w.env[r.out] = Array(target, axes, packed(axes), dtype) if axes else Scalar(Var(target, dtype), dtype)
-
-
-@written.register(Nested)
-def _nested(node: Nested, w: Lowering) -> None:
-    cut, node = w.counts(node.loop), by_first_names(node, w)
-    if plan := blocked(node, w):
-        taken = write_blocks(node, plan, w, lambda nodes, wanted: emit(w, nodes, wanted))
-        w.code += [Set(w.taken, taken)] if cut else []
-        return
-    places = histories_of(node, w)
-    steps = checked(w, node)
-    t, prefix = w.fresh("t"), prefix_of(node, w)
-
-    def step(nodes: Sequence[Node], wanted: set[str]) -> None:
-        if prefix is not None:
-            name = w.fresh("k")
-            w.code.append(Let(name, prefix.at(Var(t), steps), INDEX))
-            w.prefixes[prefix.axes] = Var(name)
-        emit(w, nodes, wanted)
-        w.prefixes.clear()
-
-    LoopFrame(w, node, t, steps, places).write(step)
-    if cut:
-        w.code.append(Set(w.taken, Var(t)))

@@ -97,7 +97,9 @@ def _puts_together(node: Nested, w: Lowering) -> bool:
         return False
     if any(s.depth != 1 or w.axes(s.update) != axes for s in loop.states):
         return False
-    if any(w.axes(r.out) != axes for r in loop.reads) or any(k.rows != 1 or k.value not in updates for k in loop.keeps):
+    if any(w.axes(r.out) != axes for r in loop.reads):
+        return False
+    if any(k.rows != 1 or k.start is not None or k.value not in updates for k in loop.keeps):
         return False
     inside = {tap for s in loop.states for _, tap in s.taps} | {r.out for r in loop.reads}
     inside |= {n.outs[0] for n in node.nodes}

@@ -231,9 +231,13 @@ class LoopFrame:
 
     def _in_registers(self, i: int, s: CarriedState, depth: int) -> None:
         """A state of the last steps, so many."""
-        w, dtype, init = self.w, s.type.dtype, self._init(s)
+        w, dtype = self.w, s.type.dtype
         names = [w.variable(dtype) for _ in range(depth)]
-        w.code += [Set(name, Load(init, Lit(s.depth - k), dtype)) for k, name in enumerate(names, 1)]
+        if s.depth == 1 and s.init in w.few and w.dtype(s.init) == dtype:
+            w.code.append(Set(names[0], w.few[s.init][0].value))
+        else:
+            init = self._init(s)
+            w.code += [Set(name, Load(init, Lit(s.depth - k), dtype)) for k, name in enumerate(names, 1)]
         w.env |= {tap: Scalar(Var(names[k - 1], dtype), dtype) for k, tap in s.taps if k <= depth}
         self.registers[i] = names
 
@@ -360,6 +364,7 @@ class LoopFrame:
                 name = w.variable(value.dtype)
                 w.code.append(Set(name, value.value))
                 value = Scalar(Var(name, value.dtype), value.dtype)
+                w.few |= {k.out: [value]} if k.start is not None and not axes else {}
             apart = packed(w.given_axes(k.value)) if self.outermost and not w.is_packed(k.value) else ()
             after += w.copied(value, self.outs[i], ZERO, axes, strides=apart)
         elif k.rows is None:

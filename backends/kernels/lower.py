@@ -9,6 +9,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     contractions,
     counts,
     draws,
+    inner_steps,
     power_tables,
     products,
     searches,

@@ -18,6 +18,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Extreme,
+    Fork,
     Lookup,
     Map,
     Nested,
@@ -171,7 +172,7 @@ def _needed(name: str, made: dict[str, Node]) -> set[str]:
     return found
 
 
-_STANDING = (Map, Call, View, Take, Setting, Reduce, Extreme, Product)
+_STANDING = (Map, Call, View, Take, Setting, Reduce, Extreme, Product, Nested)
 """What reads its arguments where it stands."""
 
 
@@ -219,7 +220,7 @@ def _read_late(name: str, last: Setting, nested: Nested, w: Lowering) -> set[str
         reads = {a for a in (n.args[1:] if i == at else n.args) if a == name or a in views}
         if not reads:
             continue
-        too_late = i >= at or not isinstance(n, _STANDING)
+        too_late = i >= at or not (isinstance(n, _STANDING) or _gives_numbers(n))
         if too_late and name in reads:
             return None
         if too_late:
@@ -231,6 +232,11 @@ def _read_late(name: str, last: Setting, nested: Nested, w: Lowering) -> set[str
     later = {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until}
     fewer = all(isinstance(views[x], View) and len(w.axes(x)) < len(w.axes(name)) for x in late)
     return late if fewer and not (late and w.device) and views.keys().isdisjoint(later) else None
+
+
+def _gives_numbers(node: Node) -> bool:
+    """Whether it is a branch whose results are numbers, which lie in no array."""
+    return isinstance(node, Fork) and not any(r.type.ndim for r in node.branch.results)
 
 
 def with_settings_late(nested: Nested, w: Lowering) -> Nested:

@@ -51,6 +51,8 @@ def ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
         if isinstance(node, Nested):
             yield from _ties_of_loop(node.loop, ndim)
             yield from (((k.out, i + 1), (k.value, i)) for k in node.loop.keeps for i in range(ndim[k.value]))
+            starts = [(k.out, k.start) for k in node.loop.keeps if k.start is not None]
+            yield from (((out, i), (x, i)) for out, x in starts for i in range(1, ndim[x]))
         elif isinstance(node, Fork):
             results = node.branch.results
             pairs = [(r.out, x) for r in results for x in (r.then, r.otherwise) if x in ndim]

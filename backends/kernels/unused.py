@@ -87,6 +87,6 @@ def _reduced(node: Nested, needed: Collection[str], rows: Mapping[str, str], kno
             inside |= set() if isinstance(n, Length) else {*n.args}
     reads = tuple(r for r in loop.reads if r.out in inside or rows.get(r.source) != loop.steps)
     inside |= {r.source for r in reads} | {s.init for s in loop.states} | {loop.steps}
-    inside |= {k.rows for k in keeps if isinstance(k.rows, str)}
+    inside |= {k.rows for k in keeps if isinstance(k.rows, str)} | {k.start for k in keeps if k.start is not None}
     args = tuple(a for a in node.args if a in inside)
     return Nested(replace(loop, keeps=keeps, reads=reads), tuple(nodes), args)

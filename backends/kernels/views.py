@@ -10,6 +10,7 @@ from scanopt.backends.kernels.ir import (
     Cast,
     Do,
     Expr,
+    Let,
     Lit,
     Load,
     Point,
@@ -84,6 +85,11 @@ def _arranged(out: str, x: Scalar, w: Lowering) -> None:
     if not w.axes(out) or out in w.repeated:
         w.env[out] = x
         return
+    if product(w.axes(out)) == ONE and not w.device and out not in w.homes:  # most that reads it is told the number
+        variable = w.fresh("v")
+        w.code.append(Let(variable, x.value, x.dtype))
+        x = Scalar(Var(variable, x.dtype), x.dtype)
+        w.few[out] = [x]
     pointer = w.place(out)
     w.code += w.copied(x, pointer, ZERO, w.axes(out))
 

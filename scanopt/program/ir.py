@@ -132,13 +132,15 @@ class Keep:
     """What is left of a value after the loop: its rows at all steps, or the last `rows` of them.
 
     rows: a number, or the name of one (an int64 scalar, made before the loop).  With fewer steps, as many rows as
-    there were steps.  type: of the whole array.
+    there were steps.  type: of the whole array.  start: an array whose last row is left where there was no step; only
+    kernels have it, for one row.
     """
 
     out: str
     value: str
     rows: int | str | None
     type: TensorType
+    start: str | None = None
 
 
 @dataclass(frozen=True)

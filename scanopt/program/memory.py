@@ -199,8 +199,8 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
-        rows = 1 if k.rows == 1 and steps else _rows_kept(k.rows, known, run)  # whatever ends it, it runs a step
-        known[k.out] = trace(known[k.value], rows)
+        runs = steps or k.type.shape[:1] == (1,)  # whatever ends it, it runs a step
+        known[k.out] = trace(known[k.value], 1 if k.rows == 1 and runs else _rows_kept(k.rows, known, run))
 
 
 def _rows_kept(rows: int | str | None, known: Known, steps: int | None) -> int | None:

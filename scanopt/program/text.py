@@ -83,6 +83,7 @@ def names_read(step: Step) -> Iterator[str]:
             yield from (r.source for r in here.reads)
             yield from (s.init for s in here.states)
             yield from (k.rows for k in here.keeps if isinstance(k.rows, str))
+            yield from (k.start for k in here.keeps if k.start is not None)
             at_end = [s.update for s in here.states] + [k.value for k in here.keeps]
             at_end += [here.until] if here.until is not None else []
             todo += reversed([*here.body, *at_end])

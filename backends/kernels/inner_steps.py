@@ -1,0 +1,79 @@
+"""Writes what has steps of its own: branches, and loops inside a loop or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanopt.backends.kernels.blocks import Blocked, blocked, write_blocks
+from scanopt.backends.kernels.bodies import walk
+from scanopt.backends.kernels.emit import emit, written
+from scanopt.backends.kernels.frames import LoopFrame
+from scanopt.backends.kernels.histories import Histories, by_first_names, histories_of
+from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, Fail, If, Let, Point, Set, Stmt, Var
+from scanopt.backends.kernels.lowering import Lowering, number_of
+from scanopt.backends.kernels.nodes import Fork, Nested, Node
+from scanopt.backends.kernels.prefixes import prefix_of
+from scanopt.backends.kernels.step_counts import checked, idle, may_take_none
+from scanopt.backends.kernels.values import Array, Scalar, packed
+
+__all__: list[str] = []
+
+
+@written.register(Fork)
+def _fork(node: Fork, w: Lowering) -> None:
+    results = node.branch.results
+    targets = [w.pointer(r.type.dtype) if w.axes(r.out) else w.variable(r.type.dtype) for r in results]
+    test = number_of(w.value(node.branch.condition))
+    sides: list[tuple[Stmt, ...]] = []
+    for (_, values), nodes in zip(node.branch.sides, (node.then, node.otherwise), strict=True):
+        if any(name not in w.lengths.axes for x in walk(nodes) for name in x.outs):
+            sides.append((Fail(),))  # which does not run
+            continue
+        with w.into([]) as code:
+            emit(w, nodes, set(values))
+            for r, name, target in zip(results, values, targets, strict=True):
+                value, dtype = w.value(name), r.type.dtype
+                if isinstance(value, Scalar) and not w.axes(r.out):
+                    w.code.append(Set(target, value.value if value.dtype == dtype else Cast(value.value, dtype)))
+                else:
+                    w.code.append(Point(target, w.whole(value, w.axes(r.out), dtype), ZERO, dtype))
+            sides.append(tuple(code))
+    w.code.append(If(test, *sides))
+    for r, target in zip(results, targets, strict=True):
+        axes, dtype = w.axes(r.out), r.type.dtype
+        w.env[r.out] = Array(target, axes, packed(axes), dtype) if axes else Scalar(Var(target, dtype), dtype)
+
+
+@written.register(Nested)
+def _nested(node: Nested, w: Lowering) -> None:
+    cut, node = w.counts(node.loop), by_first_names(node, w)
+    plan = blocked(node, w)
+    places = Histories([w.place(k.out) for k in node.loop.keeps]) if plan else histories_of(node, w)
+    steps = checked(w, node)
+    code: list[Stmt] = []
+    with w.into(code):
+        _write_loop(node, plan, places, steps, cut, w)
+    if may_take_none(node):
+        code = [If(Do("greater", (steps, ZERO), "bool", INDEX), tuple(code), idle(node.loop, places.outs, w))]
+    w.code += code
+
+
+def _write_loop(node: Nested, plan: Blocked | None, places: Histories, steps: Expr, cut: bool, w: Lowering) -> None:
+    """A loop that takes a step.  cut: whether the kernel tells how many it took."""
+    if plan:
+        taken = write_blocks(node, plan, places.outs, steps, w, lambda nodes, wanted: emit(w, nodes, wanted))
+        w.code += [Set(w.taken, taken)] if cut else []
+        return
+    t, prefix = w.fresh("t"), prefix_of(node, w)
+
+    def step(nodes: Sequence[Node], wanted: set[str]) -> None:
+        if prefix is not None:
+            name = w.fresh("k")
+            w.code.append(Let(name, prefix.at(Var(t), steps), INDEX))
+            w.prefixes[prefix.axes] = Var(name)
+        emit(w, nodes, wanted)
+        w.prefixes.clear()
+
+    LoopFrame(w, node, t, steps, places).write(step)
+    if cut:
+        w.code.append(Set(w.taken, Var(t)))

@@ -1,0 +1,278 @@
+"""Of a loop inside a loop that may take no step, what is left then: the last row that it keeps has a start.
+
+A program reads what a loop carried last as the last row of initial rows joined with the last row that the loop keeps,
+of which there is none where there was no step.  A kernel keeps one row in any case: the last one, or else the last
+initial one.  Where only that row is read, and nothing stands for it, the loop must take a step: kernels look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
+from scanopt.array.op import Op
+from scanopt.array.operators.idle import guarded
+from scanopt.array.types import TensorType
+from scanopt.program.ir import Branch, Compute, Either, Keep, Loop, Step
+from scanopt.program.text import names_made, names_read
+
+__all__ = ["with_starts"]
+
+Types = dict[str, TensorType]
+Readers = Mapping[str, Sequence[Step]]
+_LAST = ("slice", -1, None, None)
+_SOME = Op.make("require", relation="gt", error="IndexError", message="there is no row")
+
+
+def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, top: bool = False) -> tuple[Step, ...]:
+    """Steps in which the last rows that loops keep have starts, those in nested loops too.
+
+    wanted: names that are read afterwards.  top: whether the steps are those of a program, whose own loops run alone.
+    types: of all names, to which names made here are added.
+    """
+    inside = [_inside(step, types) for step in steps]
+    if top or not any(isinstance(x, Loop) for x in inside):
+        return tuple(inside)
+    found = _Starts(_without_repeats(inside, wanted, types), wanted, types).written()
+    idle = {x.steps for x in found if isinstance(x, Loop) and all(k.start is not None for k in x.keeps)}
+    return tuple(y for x in found for y in _when_runs(x, idle, types))
+
+
+def _inside(step: Step, types: Types) -> Step:
+    if isinstance(step, Loop):
+        wanted = {s.update for s in step.states} | {k.value for k in step.keeps} | {step.until or ""}
+        return replace(step, body=with_starts(step.body, wanted, types))
+    if isinstance(step, Branch):
+        then, otherwise = (with_starts(side, values, types) for side, values in step.sides)
+        return replace(step, then=then, otherwise=otherwise)
+    return step
+
+
+def _readers(steps: Sequence[Step], wanted: Collection[str]) -> Readers:
+    """By name the steps that read it, where it is not read afterwards."""
+    found: dict[str, list[Step]] = {}
+    for x in steps:
+        for name in dict.fromkeys(names_read(x)):
+            found.setdefault(name, []).append(x)
+    return {name: some for name, some in found.items() if name not in wanted}
+
+
+def _without_repeats(steps: Sequence[Step], wanted: Collection[str], types: Types) -> list[Step]:
+    """Steps that make no rows that are alike, as of a state that a loop does not change, to read the last one."""
+    readers, alike, found = _readers(steps, wanted), dict[str, str](), list[Step]()
+    for x in steps:
+        if isinstance(x, Compute) and x.op.name == "repeat_rows" and _only_row(readers.get(x.out, ()), x.out):
+            alike[x.out], count = x.args
+            none, some = f"{x.out}#none", f"{x.out}#some"
+            types |= dict.fromkeys((none, some), TensorType("int64", ()))
+            found.append(Compute(none, Op.make("subtract"), (count, count), types[none]))
+            found.append(Compute(some, _SOME, (count, none), types[some]))
+        elif isinstance(x, Compute) and x.args and x.args[0] in alike:
+            index = x.op.options["index"]
+            assert isinstance(index, tuple)
+            found.append(replace(x, op=Op.make("getitem", index=index[1:]), args=(alike[x.args[0]], *x.args[1:])))
+        else:
+            found.append(x)
+    return found
+
+
+def _only_row(steps: Sequence[Step], name: str) -> bool:
+    """Whether all of some steps read the first or last row of an array, and raise where there is none."""
+    return bool(steps) and all(_index(x, name) in (-1, 0) for x in steps)
+
+
+def _index(step: Step, name: str) -> object:
+    """What a step reads along the first axis of an array, if it reads parts of that alone."""
+    if isinstance(step, Compute) and step.op.name == "getitem" and step.args[0] == name not in step.args[1:]:
+        return next(iter(step.op.options["index"]), None)
+    return None
+
+
+@dataclass
+class _Uses:
+    """parts: steps that read the last row, and raise where there is none; joins: those that join it with others, and
+    what they join."""
+
+    parts: list[Compute] = field(default_factory=list[Compute])
+    joins: list[tuple[Compute, str]] = field(default_factory=list[tuple[Compute, str]])
+
+
+def _is_by_row(x: Compute, rows: str, types: Types) -> bool:
+    """Whether it makes a row of each, and cannot raise."""
+    if x.op.can_raise or any(a != rows and types[a].ndim >= types[rows].ndim for a in x.args):
+        return False
+    axes = x.op.options["axis"] if x.op.name == "expand_dims" else ()
+    assert isinstance(axes, tuple)
+    alone = x.op.name == "expand_dims" and all(isinstance(i, int) and i % x.type.ndim for i in axes)
+    return alone or ((x.op.spec.ufunc is not None or x.op.name == "cast") and x.type.ndim == types[rows].ndim)
+
+
+class _Starts:
+    """Steps being written.
+
+    rows: by name of what is not made the row that stands for it; chosen: the number of steps where that is chosen.
+    """
+
+    def __init__(self, steps: Sequence[Step], wanted: Collection[str], types: Types) -> None:
+        self.steps, self.types = _simpler(steps, wanted, types), types
+        self.readers = _readers(self.steps, wanted)
+        self.made = {name: x for x in self.steps for name in names_made(x)}
+        self.rows: dict[str, str] = {}
+        self.chosen: dict[str, str] = {}
+
+    def written(self) -> list[Step]:
+        """All steps, in an order in which starts are made before their loops."""
+        found = [self._started(x) if isinstance(x, Loop) else x for x in self.steps]
+        read = [y for x in found for y in self._choosing(x)]
+        read = [self._reading(x) for x in read if not (isinstance(x, Compute) and x.out in self.rows)]
+        made, done, ordered = {name: x for x in read for name in names_made(x)}, set[int](), list[Step]()
+
+        def put(x: Step) -> None:
+            if id(x) not in done:
+                done.add(id(x))
+                for name in names_read(x):
+                    if name in made:
+                        put(made[name])
+                ordered.append(x)
+
+        for x in read:
+            put(x)
+        return ordered
+
+    def _choosing(self, x: Step) -> tuple[Step, ...]:
+        """A step, or those that choose between the last row and the last of those that it is joined with."""
+        if not isinstance(x, Compute) or x.out not in self.chosen:
+            return (x,)
+        runs, last, row = (f"{x.out}#{part}" for part in ("runs", "first", "row"))
+        one = TensorType(x.type.dtype, (1, *x.type.shape[1:]))
+        self.types |= {runs: TensorType("bool", ()), last: self.types[x.args[0]].rows(1), row: one}
+        self.rows[x.out] = row
+        return (
+            Compute(runs, _cast("bool"), (self.chosen[x.out],), self.types[runs]),
+            Compute(last, Op.make("getitem", index=(_LAST,)), x.args[:1], self.types[last]),
+            Compute(row, Op.make("where"), (runs, x.args[1], last), one),
+        )
+
+    def _reading(self, x: Step) -> Step:
+        """A step that reads a row in the place of those that are not made."""
+        return replace(x, args=tuple(self.rows.get(a, a) for a in x.args)) if isinstance(x, Compute) else x
+
+    def _started(self, loop: Loop) -> Loop:
+        """A loop whose last rows have starts."""
+        return replace(loop, keeps=tuple(new for k in loop.keeps for new in self._kept(loop, k)))
+
+    def _kept(self, loop: Loop, k: Keep) -> Iterator[Keep]:
+        """What is kept, a row for each start."""
+        uses = self._uses(k.out) if k.rows in (None, 1) else None
+        start = next((s.init for s in loop.states if s.update == k.value), None)
+        if k.rows == 1 and k.type.shape[:1] == (1,) and start is not None:  # a fold gives what it starts from
+            yield replace(k, start=start)
+            return
+        if uses is None or (start is None and not all(self._stands_for(x, rows, k, loop) for x, rows in uses.joins)):
+            yield k
+            return
+        type, alone = TensorType(k.type.dtype, (1, *k.type.shape[1:])), len(uses.joins) == 1 and not uses.parts
+        left = False
+        for x, rows in uses.joins:
+            if self._stands_for(x, rows, k, loop):
+                name = k.out if alone else f"{k.out}#{x.out}"
+                self.rows[x.out], self.types[name] = name, type
+                yield Keep(name, k.value, 1, type, x.args[0])
+            else:
+                self.chosen[x.out], left = loop.steps, True
+        if left:
+            self.types[k.out] = type
+            yield Keep(k.out, k.value, 1, type, start)
+        if uses.parts:
+            name = f"{k.out}#last" if left else k.out
+            self.types[name] = type
+            yield Keep(name, k.value, 1, type)
+
+    def _uses(self, rows: str) -> _Uses | None:
+        """What reads one row at most, or what is computed of it; None where something reads more than the last row."""
+        uses, todo = _Uses(), [rows]
+        while todo:
+            here = todo.pop()
+            for x in self.readers.get(here, (None,)):
+                if not isinstance(x, Compute):
+                    return None
+                if _index(x, here) == -1:
+                    uses.parts.append(x)
+                elif _joins(x) and x.args[1] == here != x.args[0] and self._only_last(x.out):
+                    uses.joins.append((x, here))
+                elif _is_by_row(x, here, self.types):
+                    todo.append(x.out)
+                else:
+                    return None
+        return uses
+
+    def _only_last(self, name: str) -> bool:
+        """Whether only the last row of an array is read."""
+        last = self.readers.get(name, ())
+        return bool(last) and all(_index(y, name) in (-1, _LAST) for y in last)
+
+    def _stands_for(self, join: Compute, rows: str, k: Keep, loop: Loop) -> bool:
+        """Whether the rows that a kept one is joined with are there before the loop, and of its dtype."""
+        first = join.args[0]
+        return rows == k.out and self.types[first].dtype == k.type.dtype and not self._follows(first, loop)
+
+    def _follows(self, name: str, loop: Loop) -> bool:
+        """Whether a value is computed of what a loop keeps."""
+        todo, seen = [name], set[str]()
+        while todo:
+            here = todo.pop()
+            if here in seen or here not in self.made:
+                continue
+            seen.add(here)
+            if self.made[here] is loop:
+                return True
+            todo += names_read(self.made[here])
+        return False
+
+
+def _joins(x: Step) -> bool:
+    """Whether a step adds rows behind others."""
+    joins = isinstance(x, Compute) and x.op.name == "concatenate" and x.op.options["axis"] % x.type.ndim == 0
+    return joins and isinstance(x, Compute) and len(x.args) == 2
+
+
+def _simpler(steps: Sequence[Step], wanted: Collection[str], types: Types) -> list[Step]:
+    """Steps without guards of what there is in any case: the last of some rows joined with others.
+
+    Of these others, only the last ones that are joined stand between them.
+    """
+    made = {x.out: x for x in steps if isinstance(x, Compute)}
+    found: list[Step] = []
+    for x in steps:
+        op = guarded(x.op) if isinstance(x, Compute) else None
+        join = made.get(x.args[1]) if isinstance(x, Compute) and len(x.args) == 2 else None
+        if op == Op.make("getitem", index=(-1,)) and isinstance(x, Compute) and join is not None and _joins(join):
+            x = replace(x, op=op, args=x.args[1:]) if types[join.args[0]].shape[0] else x
+        elif isinstance(x, Compute) and _joins(x) and join is not None and _index(join, join.args[0]) == _LAST:
+            x = replace(x, args=(x.args[0], join.args[0]))
+        found.append(x)
+    read = {*wanted}.union(*(names_read(x) for x in found))
+    gone = {x.out for x in made.values() if x.args and _index(x, x.args[0]) == _LAST and x.out not in read}
+    return [x for x in found if not isinstance(x, Compute) or x.out not in gone]
+
+
+def _when_runs(step: Step, idle: Collection[str], types: Types) -> tuple[Step, ...]:
+    """A number that is computed where a loop runs, as a branch where that loop may take no step.
+
+    idle: the numbers of steps of such loops.
+    """
+    op = guarded(step.op) if isinstance(step, Compute) else None
+    if op is None or not isinstance(step, Compute) or step.args[0] not in idle or step.type.ndim:
+        return (step,)
+    runs, then, otherwise = (f"{step.out}#{x}" for x in ("runs", "then", "else"))
+    types |= {runs: TensorType("bool", ()), then: step.type, otherwise: step.type}
+    side = Compute(then, op, step.args[1:], step.type), Compute(otherwise, _cast(step.type.dtype), (runs,), step.type)
+    return (
+        Compute(runs, _cast("bool"), step.args[:1], types[runs]),
+        Branch(runs, side[:1], side[1:], (Either(step.out, then, otherwise, step.type),)),
+    )
+
+
+def _cast(dtype: str) -> Op:
+    return Op.make("cast", dtype=dtype)

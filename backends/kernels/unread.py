@@ -1,0 +1,49 @@
+"""What loops inside loops keep and nothing reads is not kept, as of checks: each step makes them where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from dataclasses import replace
+
+from scanopt.program.ir import Branch, Compute, Loop, Step
+from scanopt.program.text import names_made, names_read
+
+__all__ = ["without_unread"]
+
+
+def without_unread(steps: Sequence[Step], wanted: Collection[str]) -> tuple[Step, ...]:
+    """Steps that make what is read, and what may raise.  wanted: names that are read afterwards."""
+    read, found = {*wanted}, list[Step]()
+    for x in reversed(steps):
+        new = _needed(x, read)
+        if new is not None:
+            found.insert(0, new)
+            read.update(names_read(new))
+    return tuple(found)
+
+
+def _needed(x: Step, read: Set[str]) -> Step | None:
+    if isinstance(x, Compute):
+        return x if x.out in read or x.op.can_raise or x.op.spec.effect else None
+    if isinstance(x, Branch):
+        if read.isdisjoint(names_made(x)) and not _may_raise((*x.then, *x.otherwise)):
+            return None
+        then, otherwise = (without_unread(side, values) for side, values in x.sides)
+        return replace(x, then=then, otherwise=otherwise)
+    keeps = tuple(k for k in x.keeps if k.out in read)
+    if not keeps and not _may_raise(x.body):
+        return None
+    keeps = keeps or tuple(k for k in x.keeps if k.rows == 1)[:1] or x.keeps[:1]
+    wanted = {s.update for s in x.states} | {k.value for k in keeps} | {x.until or ""}
+    return replace(x, keeps=keeps, body=without_unread(x.body, wanted))
+
+
+def _may_raise(steps: Sequence[Step]) -> bool:
+    """Whether some step may raise."""
+    todo = [*steps]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Compute) and (x.op.can_raise or x.op.spec.effect):
+            return True
+        todo += () if isinstance(x, Compute) else x.body if isinstance(x, Loop) else (*x.then, *x.otherwise)
+    return False

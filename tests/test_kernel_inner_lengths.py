@@ -1,0 +1,112 @@
+"""Loops inside loops that take as many steps as values say, none among them, are in kernels: the interpreter's bits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from random_inner_loops import RandomInnerLoops
+
+import scanopt.tensor as T
+from scanopt import jit, lax, tree
+from scanopt.backends.kernels.loop_report import ONCE
+
+RNG = np.random.default_rng(8)
+
+
+def outcome(f: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Any]:
+    try:
+        with np.errstate(all="ignore"):
+            return [(x.dtype, np.where(x == x, x, 9e9).tobytes()) for x in tree.leaves(f(*arguments))]
+    except (IndexError, ValueError) as error:
+        return [type(error), str(error)]
+
+
+def in_one_kernel(f: Callable[..., Any], *arguments: Any) -> str:
+    """The text of the kernel of a program."""
+    found = jit(f, backend="c", fp="exact")
+    assert outcome(found, arguments) == outcome(found.unoptimized, arguments)
+    program = found.compiled(*arguments)
+    assert [k.loop for k in program.kernels] == [ONCE], program
+    text = str(program.kernels[0])
+    assert "1 of 1 kernels" in text, text[:300]
+    return text
+
+
+def collatz(x: Any) -> Any:
+    """The number of steps to 1 of each number; of 1 there is none."""
+
+    def step(c: Any) -> Any:
+        return T.where(c[0] % 2 == 0, c[0] // 2, 3 * c[0] + 1), c[1] + 1
+
+    return lax.map(lambda a: lax.while_loop(lambda c: c[0] != 1, step, (a, 0))[1], x)
+
+
+def failures(y: Any) -> Any:
+    """The failure function of Knuth, Morris and Pratt: each step reads places of the array that it changes."""
+
+    def step(i: Any, found: Any) -> Any:
+        def shorter(j: Any) -> Any:
+            return found[T.maximum(j - 1, 0)]
+
+        j = lax.while_loop(lambda j: (j > 0) & (y[j] != y[i]), shorter, found[i - 1])
+        return T.set_subtensor(found[i], T.where(y[j] == y[i], j + 1, j))
+
+    return lax.fori_loop(1, y.shape[0], step, T.zeros((y.shape[0],), "int64"))
+
+
+def sorted_by_insertion(x: Any) -> Any:
+    def put(i: Any, x: Any) -> Any:
+        def back(c: Any) -> Any:
+            return c[0] - 1, T.set_subtensor(c[1][c[0]], c[1][c[0] - 1])
+
+        v = x[i]
+        j, x = lax.while_loop(lambda c: (c[0] > 0) & (c[1][T.maximum(c[0] - 1, 0)] > v), back, (i, x))
+        return T.set_subtensor(x[j], v)
+
+    return lax.fori_loop(1, x.shape[0], put, x)
+
+
+def triangle(x: Any) -> Any:
+    """Sums of parts that grow, loops in loops, rows by place."""
+
+    def one(i: Any) -> Any:
+        a = lax.fori_loop(0, i, lambda j, c: T.tanh(c + x[j]), 0.0 * x[0])
+        b = lax.scan(lambda c, y: (c * 0.5 + y, ()), a, x[i // 2 : i] * 2.0)[0]
+        return lax.fori_loop(0, i % 3, lambda j, c: lax.fori_loop(j, i, lambda k, c: c - x[k], c), b)
+
+    return lax.map(one, T.arange(x.shape[0] + 1))
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [(collatz, np.arange(1, 40)), (sorted_by_insertion, RNG.normal(size=20)), (triangle, RNG.normal(size=12))],
+)
+def test_loops_of_as_many_steps_as_values_say(f: Callable[..., Any], x: Any) -> None:
+    in_one_kernel(f, x)
+
+
+def test_no_array_is_copied_at_each_step() -> None:
+    _, _, steps = in_one_kernel(failures, RNG.integers(0, 2, 9)).partition("while (t < 1)")
+    loop = steps[steps.index("while (t", 20) :]
+    assert "for (int64" not in loop, loop
+
+
+def test_what_is_wrong_inside_is_told_as_without_a_kernel() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return lax.map(lambda i: lax.fori_loop(0, i, lambda j, c: c + x[j], 0.0 * x[0]), k)
+
+    found = jit(f, backend="c", fp="exact")
+    x = RNG.normal(size=4)
+    for k in ([0, 4, 0], [3, 5, 1]):
+        assert outcome(found, (x, np.array(k))) == outcome(found.unoptimized, (x, np.array(k)))
+    with pytest.raises(IndexError, match="index 4 is out of bounds"):
+        found(x, np.array(k))
+
+
+@pytest.mark.share(20)
+@pytest.mark.parametrize("seed", range(60))
+def test_random_loops_inside_loops(seed: int) -> None:
+    made = RandomInnerLoops(seed, wrong=seed % 4 == 3)
+    f = jit(made, backend="c", fp="exact")
+    assert outcome(f, made.arguments) == outcome(f.unoptimized, made.arguments)
