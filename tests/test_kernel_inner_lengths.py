@@ -67,6 +67,15 @@ def sorted_by_insertion(x: Any) -> Any:
     return lax.fori_loop(1, x.shape[0], put, x)
 
 
+def grown(x: Any) -> Any:
+    """Pairs that grow until they are long: numbers that are put together where the loop is over."""
+    first = lambda a: T.stack([a, a * 2.0])  # noqa: E731
+    return lax.map(
+        lambda a: lax.while_loop(lambda z: (z * z).sum() < 50, lambda z: T.stack([z[0] * 1.5, z[1] + z[0]]), first(a)),
+        x,
+    )
+
+
 def triangle(x: Any) -> Any:
     """Sums of parts that grow, loops in loops, rows by place."""
 
@@ -87,9 +96,10 @@ def test_loops_of_as_many_steps_as_values_say(f: Callable[..., Any], x: Any) -> 
 
 
 def test_no_array_is_copied_at_each_step() -> None:
-    _, _, steps = in_one_kernel(failures, RNG.integers(0, 2, 9)).partition("while (t < 1)")
-    loop = steps[steps.index("while (t", 20) :]
-    assert "for (int64" not in loop, loop
+    for f, x in ((failures, RNG.integers(0, 2, 9)), (sorted_by_insertion, RNG.normal(size=9))):
+        _, _, steps = in_one_kernel(f, x).partition("while (t < 1)")
+        loop = steps[steps.index("while (t", 20) :]
+        assert "for (int64" not in loop, loop
 
 
 def test_what_is_wrong_inside_is_told_as_without_a_kernel() -> None:

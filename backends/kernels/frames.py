@@ -61,7 +61,13 @@ from scanopt.backends.kernels.nodes import (
     Sort,
     Take,
 )  # fmt: skip
-from scanopt.backends.kernels.overwritten import changed_in_place, note_overwritten, overwritten, with_settings_late
+from scanopt.backends.kernels.overwritten import (
+    changed_in_place,
+    note_links,
+    note_overwritten,
+    overwritten,
+    with_settings_late,
+)
 from scanopt.backends.kernels.parts_set import keeps_around
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.rows_ahead import read_ahead
@@ -251,6 +257,7 @@ class LoopFrame:
         in_parts = s.update in names
         if kept or not in_parts:
             w.homes[s.update] = (pointer, ZERO)
+        note_links(names, pointer, Nested(self.loop, tuple(self.nodes), ()), w)
         if in_parts:
             remember_last_set(tap, names, self.nodes, w)
         else:

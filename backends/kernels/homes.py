@@ -8,13 +8,13 @@ from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Nested, Node, View
 
-__all__ = ["first_sources"]
+__all__ = ["first_sources", "views_of_all"]
 
 _ONLY_ROW = (((0, 0),), ((0, -1),))
 """Indices of the only row."""
 
 
-def _views_of_all(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
+def views_of_all(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
     """By name of a view of all elements in order, or of the only row, the name of the array."""
     if w.part or w.device:
         return {}
@@ -32,7 +32,7 @@ def first_sources(nodes: Sequence[Node], made: Collection[str], wanted: Collecti
 
     made: what is written where it is told to.
     """
-    sources, found = _views_of_all(nodes, w), dict[str, str]()
+    sources, found = views_of_all(nodes, w), dict[str, str]()
     for name in wanted:
         source = name
         while source in sources:

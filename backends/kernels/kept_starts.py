@@ -98,20 +98,22 @@ class _Uses:
     joins: list[tuple[Compute, str]] = field(default_factory=list[tuple[Compute, str]])
 
 
-def _is_by_row(x: Compute, rows: str, types: Types) -> bool:
-    """Whether it makes a row of each, and cannot raise."""
-    if x.op.can_raise or any(a != rows and types[a].ndim >= types[rows].ndim for a in x.args):
+def _is_by_row(x: Compute, rows: Collection[str], types: Types) -> bool:
+    """Whether it makes a row of each of some arrays, and cannot raise."""
+    most = max(types[a].ndim for a in x.args if a in rows)
+    if x.op.can_raise or any(types[a].ndim != most if a in rows else types[a].ndim >= most for a in x.args):
         return False
-    axes = x.op.options["axis"] if x.op.name == "expand_dims" else ()
-    assert isinstance(axes, tuple)
-    alone = x.op.name == "expand_dims" and all(isinstance(i, int) and i % x.type.ndim for i in axes)
-    return alone or ((x.op.spec.ufunc is not None or x.op.name == "cast") and x.type.ndim == types[rows].ndim)
+    if x.op.name in ("expand_dims", "stack", "concatenate"):
+        axes = x.op.options["axis"]
+        return all(i % x.type.ndim for i in (axes if isinstance(axes, tuple) else (axes,)) if isinstance(i, int))
+    return (x.op.spec.ufunc is not None or x.op.name in ("cast", "where")) and x.type.ndim == most
 
 
 class _Starts:
     """Steps being written.
 
-    rows: by name of what is not made the row that stands for it; chosen: the number of steps where that is chosen.
+    rows: by name of what is not made the row that stands for it; chosen: the number of steps where that is chosen;
+    alike: what a loop keeps, and what is computed of that row by row.
     """
 
     def __init__(self, steps: Sequence[Step], wanted: Collection[str], types: Types) -> None:
@@ -120,6 +122,7 @@ class _Starts:
         self.made = {name: x for x in self.steps for name in names_made(x)}
         self.rows: dict[str, str] = {}
         self.chosen: dict[str, str] = {}
+        self.alike: set[str] = set()
 
     def written(self) -> list[Step]:
         """All steps, in an order in which starts are made before their loops."""
@@ -160,6 +163,10 @@ class _Starts:
 
     def _started(self, loop: Loop) -> Loop:
         """A loop whose last rows have starts."""
+        self.alike = {k.out for k in loop.keeps if k.rows in (None, 1)}
+        for x in self.steps:
+            if isinstance(x, Compute) and not self.alike.isdisjoint(x.args) and _is_by_row(x, self.alike, self.types):
+                self.alike.add(x.out)
         return replace(loop, keeps=tuple(new for k in loop.keeps for new in self._kept(loop, k)))
 
     def _kept(self, loop: Loop, k: Keep) -> Iterator[Keep]:
@@ -201,7 +208,7 @@ class _Starts:
                     uses.parts.append(x)
                 elif _joins(x) and x.args[1] == here != x.args[0] and self._only_last(x.out):
                     uses.joins.append((x, here))
-                elif _is_by_row(x, here, self.types):
+                elif x.out in self.alike:
                     todo.append(x.out)
                 else:
                     return None

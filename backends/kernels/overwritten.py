@@ -8,11 +8,12 @@ it afterwards.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from scanopt.backends.kernels.bodies import walk
-from scanopt.backends.kernels.ir import Do, Expr
+from scanopt.backends.kernels.homes import views_of_all
+from scanopt.backends.kernels.ir import ZERO, Do, Expr
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
     WHOLE,
@@ -27,7 +28,7 @@ from scanopt.backends.kernels.nodes import (
     Products,
     Reduce,
     Repeat,
-    Scatter,
+    SetItem,
     Setting,
     Take,
     View,
@@ -36,7 +37,7 @@ from scanopt.backends.kernels.stages import Fused, is_few
 from scanopt.program.ir import CarriedState
 
 __all__ = [
-    "changed_in_place", "chosen_over", "factors", "idle_test", "note_overwritten", "overwritten",
+    "changed_in_place", "chosen_over", "factors", "idle_test", "note_links", "note_overwritten", "overwritten",
     "with_settings_late",
 ]  # fmt: skip
 
@@ -190,18 +191,59 @@ def _changes(s: CarriedState, nested: Nested, kept_all: Collection[str], w: Lowe
     if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in kept_all:
         return ()
     made = {n.out: n for n in nested.nodes if isinstance(n, Setting)}
-    names = [s.update]
-    while names[0] in made:
-        names.insert(0, made[names[0]].args[0])
+    links, names = _links(nested, w), [s.update]
+    while names[0] in made or names[0] in links:
+        names.insert(0, made[names[0]].args[0] if names[0] in made else links[names[0]].before)
+    if made.keys().isdisjoint(names) and len(names) < 3:
+        return ()  # all of it is made by a loop inside, in its place
     loop, tap = nested.loop, s.taps[0][1]
     others = [*(x.update for x in loop.states if x is not s), loop.until]
     seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
     fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
-    late = [_read_late(x, made[y], nested, w) for x, y in pairwise(names)] if fits else []
-    if not fits or None in late:
+    if not fits:
+        return ()
+    late = [
+        _read_late(x, links[y].maker, nested, w, links[y].first) if y in links else _read_late(x, made[y], nested, w)
+        for x, y in pairwise(names)
+    ]
+    if None in late:
         return ()
     w.apart.update(x for found in late for x in found or ())
     return tuple(names[1:])
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A loop inside that changes an array.  before, first: its names before, and as what it starts from; row: after."""
+
+    maker: Nested
+    before: str
+    first: str
+    row: str
+
+
+def _links(nested: Nested, w: Lowering) -> dict[str, _Link]:
+    """By name of an array that a loop inside makes of another one, in its last row, how it does."""
+    makers = {n.outs[i]: n for n in nested.nodes if isinstance(n, Nested) for i in range(len(n.outs))}
+    views = {n.out: n for n in nested.nodes if isinstance(n, View)}
+    found: dict[str, _Link] = {}
+    for out, row in views_of_all(nested.nodes, w).items() if makers else ():
+        maker = makers.get(row)
+        updates = {k.value for k in maker.loop.keeps if k.out == row} if maker is not None else set[str]()
+        firsts = [s.init for s in maker.loop.states if s.update in updates] if maker is not None else []
+        if maker is not None and len(firsts) == 1 and firsts[0] in views:
+            view = views[firsts[0]]
+            alone = sum(row in n.args for n in nested.nodes) == 1
+            if alone and _is_handed_on(view, maker, nested, row) and w.axes(view.args[0]) == w.axes(out):
+                found[out] = _Link(maker, view.args[0], view.out, row)
+    return found
+
+
+def note_links(names: Collection[str], pointer: str, nested: Nested, w: Lowering) -> None:
+    """Note that loops inside change a state where it lies.  names: of the state meanwhile; pointer: of its memory."""
+    for out, link in _links(nested, w).items():
+        if out in names:
+            w.homes[link.row], w.handed_on[link.first] = (pointer, ZERO), pointer
 
 
 def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
@@ -209,16 +251,18 @@ def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
     return _read_late(name, last, nested, w) == set()
 
 
-def _read_late(name: str, last: Setting, nested: Nested, w: Lowering) -> set[str] | None:
+def _read_late(name: str, last: Setting | Nested, nested: Nested, w: Lowering, first: str = "") -> set[str] | None:
     """The rows of a value that are read when a part of it is set or later, so that there must be copies of them.
 
-    None where that is not enough: something else reads it then, or a view is needed after the step.
+    None where that is not enough: something else reads it then, or a view is needed after the step.  first: the view of
+    it that the last reader, a loop inside, starts from, and changes in place.
     """
     at, views, late = nested.nodes.index(last), dict[str, View | Take](), set[str]()
-    small = isinstance(last, Scatter) or bool(last.part.at)  # a larger part is computed in a place of its own
+    small = not isinstance(last, SetItem) or bool(last.part.at)  # a larger part is computed in a place of its own
     for i, n in enumerate(nested.nodes):
-        reads = {a for a in (n.args[1:] if i == at else n.args) if a == name or a in views}
-        if not reads:
+        args = n.args[1:] if i == at and not isinstance(n, Nested) else n.args
+        reads = {a for a in args if a == name or a in views}
+        if not reads or first in n.outs:
             continue
         too_late = i >= at or not (isinstance(n, _STANDING) or _gives_numbers(n))
         if too_late and name in reads:

@@ -55,13 +55,19 @@ def _not_made(steps: Sequence[Step], steady: Collection[str], types: Types) -> d
     for x in steps:
         if not isinstance(x, Compute) or x.out in steady:
             continue
-        if _is_evenly(x, types) or _is_part(x, found) or _is_taken(x, found) or _is_by_element(x, found, types):
+        one = _is_evenly(x, types) or _is_part(x, found) or _is_repeated(x, types)
+        if one or _is_taken(x, found) or _is_by_element(x, found, types):
             found[x.out] = x
     return found
 
 
 def _is_evenly(x: Compute, types: Types) -> bool:
     return x.op.name == "arange" and x.type.dtype == "int64" and all(types[a].dtype in _INTEGERS for a in x.args)
+
+
+def _is_repeated(x: Compute, types: Types) -> bool:
+    """Whether it is one number, so many times."""
+    return x.op.name == "repeat_rows" and not types[x.args[0]].ndim and types[x.args[1]].dtype == "int64"
 
 
 def _is_part(x: Compute, rows: Collection[str]) -> bool:
@@ -166,6 +172,10 @@ class _Rows:
             self.counts[x.out] = self._of("maximum", self._of("subtract", end, begin), zero)
             self.first[x.out] = begin
             self.apart[x.out] = self._of("cast", self._of("equal", rows, rows, result="bool"), dtype="int64")
+        elif _is_repeated(x, self.types):
+            zero = self._of("subtract", x.args[1], x.args[1])
+            self._of("require", x.args[1], zero, relation="ge", error="ValueError", message="a length below 0")
+            self.counts[x.out] = x.args[1]
         else:
             first, *others = (self.counts[a] for a in x.args if a in self.made)
             for count in others:
@@ -222,6 +232,9 @@ class _Rows:
         x, out, type = self.made[name], "" if read is None else read.out, self.types[name].row()
         if name in rows:
             return self._into(body, Op.make("cast", dtype=type.dtype), (rows[name],), type, out) if out else rows[name]
+        if _is_repeated(x, self.types):
+            rows[name] = x.args[0]
+            return self._row(name, rows, body, states, read)
         if name not in self.first:
             args = tuple(self._row(a, rows, body, states) for a in x.args)
             op = Op.make("getitem", index=("in",)) if _is_taken(x, self.made) else x.op
