@@ -48,8 +48,8 @@ class RandomInnerLoops:
     def inner(self, carry: Carry, depth: int) -> Carry:
         if depth > 1:
             return self.changed(carry, carry[1])
-        kind = self.one_of("while", "while", "fori", "scan", "part", "gathered", "steps")
-        a, i, _ = carry
+        kind = self.one_of("while", "while", "fori", "scan", "part", "gathered", "steps", "fold", "fold")
+        a, i, u = carry
         count = self.one_of(i % 4, T.minimum(T.abs(i), 5), (i + 1) % 3)
         deeper = self.one_of(True, True, False, False, False)
 
@@ -68,6 +68,10 @@ class RandomInnerLoops:
             return lax.while_loop(go, one, (T.constant(np.int64(0)), carry))[1]
         if kind == "fori":
             return lax.fori_loop(count - 2 if self.one_of(True, False) else 0, count, body, carry)
+        if kind == "fold":
+            fold = self.one_of(T.add, T.maximum, T.mul, lambda c, y: T.maximum(c, T.tanh(y)))
+            place = self.one_of(lambda j: j, lambda j: (j * i) % u.shape[0], lambda j: j + 1)
+            return lax.fori_loop(i % 3, count, lambda j, c: fold(c, u[place(j)]), a), i, u
         if kind == "steps":
             return lax.scan(lambda c, _: (body(c[1], c), ()), carry, None, length=count)[0]
         v = self.v

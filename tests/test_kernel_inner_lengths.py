@@ -22,10 +22,11 @@ def outcome(f: Callable[..., Any], arguments: tuple[Any, ...]) -> list[Any]:
         return [type(error), str(error)]
 
 
-def in_one_kernel(f: Callable[..., Any], *arguments: Any) -> str:
+def in_one_kernel(f: Callable[..., Any], *arguments: Any, fp: str = "exact") -> str:
     """The text of the kernel of a program."""
-    found = jit(f, backend="c", fp="exact")
-    assert outcome(found, arguments) == outcome(found.unoptimized, arguments)
+    found = jit(f, backend="c", fp=fp)
+    for x, y in zip(tree.leaves(found(*arguments)), tree.leaves(found.unoptimized(*arguments)), strict=True):
+        assert (x.dtype, x.tobytes()) == (y.dtype, y.tobytes()) if fp == "exact" else np.allclose(x, y)
     program = found.compiled(*arguments)
     assert [k.loop for k in program.kernels] == [ONCE], program
     text = str(program.kernels[0])
@@ -76,6 +77,18 @@ def grown(x: Any) -> Any:
     )
 
 
+def put_together(x: Any) -> Any:
+    """Sums, products and extremes of as many elements as values say, at places in order and at others."""
+
+    def one(i: Any) -> Any:
+        total = lax.fori_loop(0, i, lambda j, c: c + x[j], 0.0 * x[0])
+        least = lax.fori_loop(i, x.shape[0], lambda j, c: T.minimum(c, x[j]), x[0])
+        count = lax.fori_loop(0, i, lambda j, c: c + (x[(i * j) % x.shape[0]] > x[i - 1]), 0)
+        return total, least, count, lax.fori_loop(1, i + 1, lambda j, c: c * j, 1)
+
+    return lax.map(one, T.arange(-2, x.shape[0]))
+
+
 def triangle(x: Any) -> Any:
     """Sums of parts that grow, loops in loops, rows by place."""
 
@@ -89,10 +102,19 @@ def triangle(x: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("f", "x"),
-    [(collatz, np.arange(1, 40)), (sorted_by_insertion, RNG.normal(size=20)), (triangle, RNG.normal(size=12))],
+    [
+        (collatz, np.arange(1, 40)),
+        (grown, RNG.uniform(0, 2, 9)),
+        (put_together, RNG.normal(size=12)),
+        (triangle, RNG.normal(size=12)),
+    ],
 )
 def test_loops_of_as_many_steps_as_values_say(f: Callable[..., Any], x: Any) -> None:
     in_one_kernel(f, x)
+
+
+def test_sums_in_another_order_are_in_kernels_too() -> None:
+    in_one_kernel(put_together, RNG.normal(size=12), fp="reassoc")
 
 
 def test_no_array_is_copied_at_each_step() -> None:
@@ -112,6 +134,15 @@ def test_what_is_wrong_inside_is_told_as_without_a_kernel() -> None:
         assert outcome(found, (x, np.array(k))) == outcome(found.unoptimized, (x, np.array(k)))
     with pytest.raises(IndexError, match="index 4 is out of bounds"):
         found(x, np.array(k))
+
+
+def test_the_greatest_of_nothing_is_an_error_and_a_fold_of_nothing_is_not() -> None:
+    def f(x: Any, k: Any) -> Any:
+        return lax.scan(lambda c, i: (T.maximum(c, T.max(x[:i])), ()), 0.0 * x[0], k)[0]
+
+    found, x = jit(f, backend="c", fp="exact"), RNG.normal(size=4)
+    for k in ([1, 4, 2], [1, 0, 2]):
+        assert outcome(found, (x, np.array(k))) == outcome(found.unoptimized, (x, np.array(k)))
 
 
 @pytest.mark.share(20)

@@ -10,6 +10,7 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
+from scanopt.backends.kernels.counted_places import with_counted_places
 from scanopt.backends.kernels.counted_steps import with_steps_counted
 from scanopt.backends.kernels.kept_starts import with_starts
 from scanopt.backends.kernels.nodes import (
@@ -35,6 +36,7 @@ from scanopt.backends.kernels.nodes import (
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES
+from scanopt.backends.kernels.parts_by_ends import with_parts_by_ends
 from scanopt.backends.kernels.reading import nodes_of
 from scanopt.backends.kernels.recurrences import written_out
 from scanopt.backends.kernels.rows_by_place import with_rows_by_place
@@ -80,9 +82,11 @@ def _prepared(loop: Loop, types: dict[str, TensorType], whole: bool, device: boo
     steps, wanted = written_out(loop.body, types), _kept(loop)
     if device:
         return with_steps_counted(steps, wanted, types)
-    steps = without_unread(steps, wanted)
+    steps = with_parts_by_ends(without_unread(steps, wanted), wanted, types, top=whole)
     steady = types.keys() - _deeper((replace(loop, body=steps),)) - (set() if whole else _given(loop))
     steps = with_rows_by_place(steps, wanted, types, steady, top=whole)
+    if whole:
+        steps = with_counted_places(steps, {*names_read(loop)} & steady, types)
     return with_starts(with_steps_counted(steps, wanted, types), wanted, types, top=whole)
 
 

@@ -7,7 +7,7 @@ be joined to an array that is as long as others: kernels look whether they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scanopt.array.op import Operand
@@ -29,6 +29,7 @@ from scanopt.backends.kernels.nodes import (
     Running,
     SetItem,
     Sort,
+    Take,
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.ties import Axis
@@ -38,7 +39,7 @@ from scanopt.program.memory import Joined
 __all__ = ["all_growing", "grown", "joined_shapes", "never_empty"]
 
 Shape = tuple[int | None, ...]
-Reader = Call | Extreme | Length | Map | Product | Reduce | Running | SetItem | Sort | View
+Reader = Call | Extreme | Length | Map | Product | Reduce | Running | SetItem | Sort | Take | View
 
 
 def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
@@ -102,10 +103,15 @@ def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence
     return frozenset(found) if not names & fixed and all(_fits(n, found) for n in nodes) else None
 
 
-def never_empty(body: Body) -> Iterator[Axis]:
-    """The axes that must have an element: of what is reduced in another way than a row is summed up."""
-    for n in walk(body.root.nodes):
-        if isinstance(n, Extreme) or (isinstance(n, Reduce) and not _is_sum_of_row(n, body)):
+def never_empty(nodes: Iterable[Node], body: Body) -> Iterator[Axis]:
+    """The axes that must have an element: of what is reduced in another way than a row is summed up.
+
+    Those of what a branch reduces are left out, unless the nodes are those of one of its sides.
+    """
+    for n in nodes:
+        if isinstance(n, Nested):
+            yield from never_empty(n.nodes, body)
+        elif isinstance(n, Extreme) or (isinstance(n, Reduce) and not _is_sum_of_row(n, body)):
             yield from ((name, i) for name in (*n.args, n.out) for i in range(body.types[name].ndim))
 
 
@@ -137,6 +143,8 @@ def _fits(node: Node, growing: Collection[Axis]) -> bool:
     """Whether a node can handle such axes."""
     if isinstance(node, SetItem):
         return node.args[0] not in {name for name, _ in growing} and _is_cut_well(node.part, growing)
+    if isinstance(node, Fork):
+        return True  # its results are of one length, and what its sides do with others is looked at by itself
     if isinstance(node, Call):
         return not node.whole
     if isinstance(node, Product):

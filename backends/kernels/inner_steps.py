@@ -8,8 +8,9 @@ from scanopt.backends.kernels.blocks import Blocked, blocked, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import emit, written
 from scanopt.backends.kernels.frames import LoopFrame
+from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.histories import Histories, by_first_names, histories_of
-from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, Fail, If, Let, Point, Set, Stmt, Var
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Fail, If, Let, Point, Set, Stmt, Var
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Fork, Nested, Node
 from scanopt.backends.kernels.prefixes import prefix_of
@@ -30,6 +31,7 @@ def _fork(node: Fork, w: Lowering) -> None:
             sides.append((Fail(),))  # which does not run
             continue
         with w.into([]) as code:
+            _look_for_elements(nodes, w)
             emit(w, nodes, set(values))
             for r, name, target in zip(results, values, targets, strict=True):
                 value, dtype = w.value(name), r.type.dtype
@@ -42,6 +44,16 @@ def _fork(node: Fork, w: Lowering) -> None:
     for r, target in zip(results, targets, strict=True):
         axes, dtype = w.axes(r.out), r.type.dtype
         w.env[r.out] = Array(target, axes, packed(axes), dtype) if axes else Scalar(Var(target, dtype), dtype)
+
+
+def _look_for_elements(nodes: Sequence[Node], w: Lowering) -> None:
+    """Where a side is taken that reduces parts that must have elements, look whether they do."""
+    lengths = (w.axes(name)[i] for name, i in never_empty(nodes, w.body))
+    for length in dict.fromkeys(n for n in lengths if isinstance(n, Var) and w.grows(n)):
+        if length.name in w.lengths_set:
+            w.code.append(If(Do("less", (length, ONE), "bool", INDEX), (Fail(),)))
+        else:
+            w.never_empty.add(length)
 
 
 @written.register(Nested)

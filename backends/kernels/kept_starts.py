@@ -7,22 +7,19 @@ initial one.  Where only that row is read, and nothing stands for it, the loop m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Either, Keep, Loop, Step
+from scanopt.backends.kernels.parts_by_ends import LAST, first_index, joins_rows, readers_of, where_it_runs
+from scanopt.program.ir import Branch, Compute, Keep, Loop, Step
 from scanopt.program.text import names_made, names_read
 
 __all__ = ["with_starts"]
 
 Types = dict[str, TensorType]
-Readers = Mapping[str, Sequence[Step]]
-_LAST = ("slice", -1, None, None)
-_SOME = Op.make("require", relation="gt", error="IndexError", message="there is no row")
 
 
 def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, top: bool = False) -> tuple[Step, ...]:
@@ -34,9 +31,9 @@ def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, to
     inside = [_inside(step, types) for step in steps]
     if top or not any(isinstance(x, Loop) for x in inside):
         return tuple(inside)
-    found = _Starts(_without_repeats(inside, wanted, types), wanted, types).written()
+    found = _Starts(inside, wanted, types).written()
     idle = {x.steps for x in found if isinstance(x, Loop) and all(k.start is not None for k in x.keeps)}
-    return tuple(y for x in found for y in _when_runs(x, idle, types))
+    return tuple(y for x in found for y in where_it_runs(x, idle, types))
 
 
 def _inside(step: Step, types: Types) -> Step:
@@ -47,46 +44,6 @@ def _inside(step: Step, types: Types) -> Step:
         then, otherwise = (with_starts(side, values, types) for side, values in step.sides)
         return replace(step, then=then, otherwise=otherwise)
     return step
-
-
-def _readers(steps: Sequence[Step], wanted: Collection[str]) -> Readers:
-    """By name the steps that read it, where it is not read afterwards."""
-    found: dict[str, list[Step]] = {}
-    for x in steps:
-        for name in dict.fromkeys(names_read(x)):
-            found.setdefault(name, []).append(x)
-    return {name: some for name, some in found.items() if name not in wanted}
-
-
-def _without_repeats(steps: Sequence[Step], wanted: Collection[str], types: Types) -> list[Step]:
-    """Steps that make no rows that are alike, as of a state that a loop does not change, to read the last one."""
-    readers, alike, found = _readers(steps, wanted), dict[str, str](), list[Step]()
-    for x in steps:
-        if isinstance(x, Compute) and x.op.name == "repeat_rows" and _only_row(readers.get(x.out, ()), x.out):
-            alike[x.out], count = x.args
-            none, some = f"{x.out}#none", f"{x.out}#some"
-            types |= dict.fromkeys((none, some), TensorType("int64", ()))
-            found.append(Compute(none, Op.make("subtract"), (count, count), types[none]))
-            found.append(Compute(some, _SOME, (count, none), types[some]))
-        elif isinstance(x, Compute) and x.args and x.args[0] in alike:
-            index = x.op.options["index"]
-            assert isinstance(index, tuple)
-            found.append(replace(x, op=Op.make("getitem", index=index[1:]), args=(alike[x.args[0]], *x.args[1:])))
-        else:
-            found.append(x)
-    return found
-
-
-def _only_row(steps: Sequence[Step], name: str) -> bool:
-    """Whether all of some steps read the first or last row of an array, and raise where there is none."""
-    return bool(steps) and all(_index(x, name) in (-1, 0) for x in steps)
-
-
-def _index(step: Step, name: str) -> object:
-    """What a step reads along the first axis of an array, if it reads parts of that alone."""
-    if isinstance(step, Compute) and step.op.name == "getitem" and step.args[0] == name not in step.args[1:]:
-        return next(iter(step.op.options["index"]), None)
-    return None
 
 
 @dataclass
@@ -118,7 +75,7 @@ class _Starts:
 
     def __init__(self, steps: Sequence[Step], wanted: Collection[str], types: Types) -> None:
         self.steps, self.types = _simpler(steps, wanted, types), types
-        self.readers = _readers(self.steps, wanted)
+        self.readers = readers_of(self.steps, wanted)
         self.made = {name: x for x in self.steps for name in names_made(x)}
         self.rows: dict[str, str] = {}
         self.chosen: dict[str, str] = {}
@@ -153,7 +110,7 @@ class _Starts:
         self.rows[x.out] = row
         return (
             Compute(runs, _cast("bool"), (self.chosen[x.out],), self.types[runs]),
-            Compute(last, Op.make("getitem", index=(_LAST,)), x.args[:1], self.types[last]),
+            Compute(last, Op.make("getitem", index=(LAST,)), x.args[:1], self.types[last]),
             Compute(row, Op.make("where"), (runs, x.args[1], last), one),
         )
 
@@ -204,9 +161,9 @@ class _Starts:
             for x in self.readers.get(here, (None,)):
                 if not isinstance(x, Compute):
                     return None
-                if _index(x, here) == -1:
+                if first_index(x, here) == -1:
                     uses.parts.append(x)
-                elif _joins(x) and x.args[1] == here != x.args[0] and self._only_last(x.out):
+                elif joins_rows(x) and x.args[1] == here != x.args[0] and self._only_last(x.out):
                     uses.joins.append((x, here))
                 elif x.out in self.alike:
                     todo.append(x.out)
@@ -217,7 +174,7 @@ class _Starts:
     def _only_last(self, name: str) -> bool:
         """Whether only the last row of an array is read."""
         last = self.readers.get(name, ())
-        return bool(last) and all(_index(y, name) in (-1, _LAST) for y in last)
+        return bool(last) and all(first_index(y, name) in (-1, LAST) for y in last)
 
     def _stands_for(self, join: Compute, rows: str, k: Keep, loop: Loop) -> bool:
         """Whether the rows that a kept one is joined with are there before the loop, and of its dtype."""
@@ -238,12 +195,6 @@ class _Starts:
         return False
 
 
-def _joins(x: Step) -> bool:
-    """Whether a step adds rows behind others."""
-    joins = isinstance(x, Compute) and x.op.name == "concatenate" and x.op.options["axis"] % x.type.ndim == 0
-    return joins and isinstance(x, Compute) and len(x.args) == 2
-
-
 def _simpler(steps: Sequence[Step], wanted: Collection[str], types: Types) -> list[Step]:
     """Steps without guards of what there is in any case: the last of some rows joined with others.
 
@@ -254,31 +205,14 @@ def _simpler(steps: Sequence[Step], wanted: Collection[str], types: Types) -> li
     for x in steps:
         op = guarded(x.op) if isinstance(x, Compute) else None
         join = made.get(x.args[1]) if isinstance(x, Compute) and len(x.args) == 2 else None
-        if op == Op.make("getitem", index=(-1,)) and isinstance(x, Compute) and join is not None and _joins(join):
+        if op == Op.make("getitem", index=(-1,)) and isinstance(x, Compute) and join is not None and joins_rows(join):
             x = replace(x, op=op, args=x.args[1:]) if types[join.args[0]].shape[0] else x
-        elif isinstance(x, Compute) and _joins(x) and join is not None and _index(join, join.args[0]) == _LAST:
+        elif isinstance(x, Compute) and joins_rows(x) and join is not None and first_index(join, join.args[0]) == LAST:
             x = replace(x, args=(x.args[0], join.args[0]))
         found.append(x)
     read = {*wanted}.union(*(names_read(x) for x in found))
-    gone = {x.out for x in made.values() if x.args and _index(x, x.args[0]) == _LAST and x.out not in read}
+    gone = {x.out for x in made.values() if x.args and first_index(x, x.args[0]) == LAST and x.out not in read}
     return [x for x in found if not isinstance(x, Compute) or x.out not in gone]
-
-
-def _when_runs(step: Step, idle: Collection[str], types: Types) -> tuple[Step, ...]:
-    """A number that is computed where a loop runs, as a branch where that loop may take no step.
-
-    idle: the numbers of steps of such loops.
-    """
-    op = guarded(step.op) if isinstance(step, Compute) else None
-    if op is None or not isinstance(step, Compute) or step.args[0] not in idle or step.type.ndim:
-        return (step,)
-    runs, then, otherwise = (f"{step.out}#{x}" for x in ("runs", "then", "else"))
-    types |= {runs: TensorType("bool", ()), then: step.type, otherwise: step.type}
-    side = Compute(then, op, step.args[1:], step.type), Compute(otherwise, _cast(step.type.dtype), (runs,), step.type)
-    return (
-        Compute(runs, _cast("bool"), step.args[:1], types[runs]),
-        Branch(runs, side[:1], side[1:], (Either(step.out, then, otherwise, step.type),)),
-    )
 
 
 def _cast(dtype: str) -> Op:

@@ -115,7 +115,8 @@ class Lowering:
         self.ahead: dict[str, Ahead] = {}
         self.prefixes: dict[Axes, Expr] = {}
         self.lengths_set: set[str] = set()
-        self.never_empty = {self.lengths.axes[name][i] for name, i in never_empty(body) if name in lengths.axes}
+        filled = never_empty(body.root.nodes, body)
+        self.never_empty = {self.lengths.axes[name][i] for name, i in filled if name in lengths.axes}
         self.laid: dict[tuple[int, str], tuple[list[Stmt], str]] = {}
         self.read_forwards = _read_forwards(body)
         self.count = 0

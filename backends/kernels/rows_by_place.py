@@ -12,7 +12,7 @@ from dataclasses import replace
 import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.forms import cast_is_known, in_c
+from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
 from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Read, Step
 from scanopt.program.text import names_read
 
@@ -93,7 +93,9 @@ def _is_by_element(x: Compute, rows: Collection[str], types: Types) -> bool:
     elif x.op.name == "cast":
         known = cast_is_known(dtypes[0], x.type.dtype)
     else:
-        known = x.op.spec.ufunc is not None and in_c(x.op.spec.ufunc, dtypes) is not None and not x.op.can_raise
+        name = x.op.spec.ufunc
+        found = (in_c(name, dtypes) or through_numpy(name, dtypes)) if name is not None else None
+        known = found is not None and not x.op.can_raise and not needs_whole(x.op, found[-1])
     return known and all(not types[a].ndim or (a in rows and types[a].ndim == x.type.ndim) for a in x.args)
 
 
