@@ -23,6 +23,7 @@ Array = np.ndarray[Any, Any]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning"),
 ]
 EACH = [pytest.param(c, id=f"{name}{i or ''}") for name, cases in CASES.items() for i, c in enumerate(cases)]
 FIRST = [pytest.param(c[0], id=name) for name, cases in CASES.items() if (c := [c for c in cases if c.own])]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+
 import numpy as np
 
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
@@ -129,9 +132,15 @@ def _one_by_one(node: Extreme, x: str, out: str, w: Lowering) -> None:
     w.code += nest(before, names[:axis], (*begin, steps))
 
 
+@cache
+def _with_bounds() -> bool:
+    """Whether NumPy searches between two bounds, as before version 2.5: what it finds where nothing is sorted tells."""
+    return int(np.searchsorted([0.0, 0.0, 0.0, 2.0, 0.0], 1.0)) == 5
+
+
 @written.register(Search)
 def _search(node: Search, w: Lowering) -> None:
-    """As NumPy: the search starts from the last place, on the side where the next one must be if all is sorted."""
+    """In the steps of NumPy, which tells nothing of arrays that are not sorted, and finds some place in them, too."""
     value, wanted = (w.value(x) for x in node.args)
     dtype, axes = w.dtype(node.args[0]), w.axes(node.out)
     if isinstance(value, Scalar):
@@ -142,39 +151,75 @@ def _search(node: Search, w: Lowering) -> None:
         _check_rising(w.before(node.args[0]) if x == value.pointer else None, x, length, dtype, w)
     keys = w.whole(wanted, axes, dtype) if axes else ""
     out = w.place(node.out) if axes else w.cell(INDEX)
-    low, high, last = w.variable(INDEX), w.variable(INDEX), w.variable(dtype)
-    i, key = w.fresh("i"), w.fresh("v")
+    i, key, low = w.fresh("i"), w.fresh("v"), w.variable(INDEX)
     first = Load(keys, ZERO, dtype) if axes else element_of(wanted, [], ())
     each = Load(keys, Var(i), dtype) if axes else first
-    w.code += [Set(low, ZERO), Set(high, length), Set(last, first)]
-    beyond = Do("where", (_test("less", Var(high), length, INDEX), plus(Var(high), ONE), length), INDEX, INDEX)
-    middle = w.fresh("j")
+    table = _Table(x, length, dtype, node.right, low, Var(key, dtype))
+    find = _between_bounds(table, first, w) if w.device or _with_bounds() else _by_halves(table, w)
+    body = Let(key, each, dtype), *find, Store(out, Var(i) if axes else ZERO, Var(low))
+    w.code += [Steps(i, product(axes), body)] if axes else body
+    if not axes:
+        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The elements of x, and the number whose place among them becomes the variable `low`."""
+
+    x: str
+    length: Expr
+    dtype: str
+    right: bool
+    low: str
+    key: Var
+
+    def before(self, place: Expr) -> Expr:
+        """Whether the element at a place comes before the number."""
+        return _before(Load(self.x, place, self.dtype), self.key, self.dtype, self.right)
+
+
+def _by_halves(t: _Table, w: Lowering) -> tuple[Stmt, ...]:
+    """Among so many elements from `low` on, in each step half as many."""
+    many, half = w.variable(INDEX), w.fresh("j")
+    beyond = plus(Var(t.low), Var(half))
+    halving = (
+        Let(half, Do("right_shift", (Var(many), ONE), INDEX, INDEX), INDEX),
+        Set(t.low, Do("where", (t.before(beyond), beyond, Var(t.low)), INDEX, INDEX)),
+        Set(many, Do("subtract", (Var(many), Var(half)), INDEX, INDEX)),
+    )
+    return (
+        Set(t.low, ZERO),
+        Set(many, t.length),
+        If(
+            _test("less", ONE, Var(many), INDEX),
+            (Steps(w.fresh("i"), Lit(64), halving, _test("less_equal", Var(many), ONE, INDEX)),),
+        ),
+        If(_test("less", ZERO, t.length, INDEX), (If(t.before(Var(t.low)), (Set(t.low, plus(Var(t.low), ONE)),)),)),
+    )
+
+
+def _between_bounds(t: _Table, first: Expr, w: Lowering) -> tuple[Stmt, ...]:
+    """Between two bounds, from the last place on, on the side where the next one must be if all is sorted."""
+    low, high, last, middle = t.low, w.variable(INDEX), w.variable(t.dtype), w.fresh("j")
+    w.code += [Set(low, ZERO), Set(high, t.length), Set(last, first)]
+    beyond = Do("where", (_test("less", Var(high), t.length, INDEX), plus(Var(high), ONE), t.length), INDEX, INDEX)
     half = Do("right_shift", (Do("subtract", (Var(high), Var(low)), INDEX, INDEX), ONE), INDEX, INDEX)
     halving = (
         Let(middle, plus(Var(low), half), INDEX),
+        If(t.before(Var(middle)), (Set(low, plus(Var(middle), ONE)),), (Set(high, Var(middle)),)),
+    )
+    return (
         If(
-            _before(Load(x, Var(middle), dtype), Var(key, dtype), dtype, node.right),
-            (Set(low, plus(Var(middle), ONE)),),
-            (Set(high, Var(middle)),),
-        ),
-    )  # fmt: skip
-    body: tuple[Stmt, ...] = (
-        Let(key, each, dtype),
-        If(
-            _before(Var(last, dtype), Var(key, dtype), dtype, node.right),
-            (Set(high, length),),
+            _before(Var(last, t.dtype), t.key, t.dtype, t.right),
+            (Set(high, t.length),),
             (Set(low, ZERO), Set(high, beyond)),
         ),
-        Set(last, Var(key, dtype)),
+        Set(last, t.key),
         If(
             _test("less", Var(low), Var(high), INDEX),
             (Steps(w.fresh("i"), Lit(64), halving, _test("greater_equal", Var(low), Var(high), INDEX)),),
         ),
-        Store(out, Var(i) if axes else ZERO, Var(low)),
     )
-    w.code += [Steps(i, product(axes), body)] if axes else body
-    if not axes:
-        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
 
 
 def _check_rising(before: list[Stmt] | None, x: str, length: Expr, dtype: str, w: Lowering) -> None:
