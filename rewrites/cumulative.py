@@ -173,10 +173,6 @@ def _small(X: Any) -> Any:
     return T.cast(X, "float32")
 
 
-def _after_first(X: Any) -> Any:
-    return T.concatenate([X[:1], _trace(lambda v, s: s + v, X[1:], X[0])])
-
-
 @law(
     licence="reassoc",
     example=lambda X: _trace(lambda v, s: s + v, X, T.zeros_like(X[0])),
@@ -193,21 +189,6 @@ def sums_of_rows_from_nothing(Z: Value, e: Value, X: Value, d: Text) -> Equation
     sums = ops.given(ops.cumsum(X, axis=0), X.shape[0])
     when = [nothing(e), like(Z, X[0], e), floating(X), of_dtype(Z, d), of_dtype(X, d)]
     return Equation(left, sums, when=when)
-
-
-@law(
-    licence="reassoc",
-    example=lambda X: _after_first(X),
-    never=(
-        lambda X: T.concatenate([X[1:2], _trace(lambda v, s: s + v, X[1:], X[0])]),
-        lambda X: _after_first(T.cast(X, "int8")) * 2.0,
-    ),
-)
-def sums_after_the_first(X: Value) -> Equation:
-    """A first row, and running sums of the others that start with it, are the cumulative sum of at least one row."""
-    sums = ops.accumulate(as_row(X[0]), X[1:], ufunc="add")
-    whole = ops.given(ops.cumsum(X, axis=0), X.shape[0])
-    return Equation(ops.concatenate(X[:1], sums, axis=0), whole, when=[floating(X)])
 
 
 @law(

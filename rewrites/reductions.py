@@ -5,11 +5,21 @@ from typing import Any
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, const_at, ndim, ops
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, const_at, const_int, counted, ndim, ops
 from scanopt.facts.loops import lies_on
 from scanopt.facts.operators import combines
+from scanopt.facts.parts import rows_in_two
 from scanopt.facts.raising import fits
-from scanopt.facts.values import float64, floating, has_so_many_axes, integer, of_dtype, same_type, scalar
+from scanopt.facts.values import (
+    float64,
+    floating,
+    has_so_many_axes,
+    integer,
+    of_dtype,
+    same_type,
+    scalar,
+    small_integer,
+)
 
 
 @fact
@@ -246,3 +256,56 @@ def sum_of_joined(x: Value, y: Value, op: Op) -> Equation:
     joined = ops.concatenate(x, y, axis=0)
     when = [adds_up_rows(op), same_type(x, y), fits(joined)]
     return Equation(op(joined), op(x) + op(y), when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x: x[:3].sum() + x[3:].sum(), lambda X: X[:-1].sum(axis=0) + X[-1:].sum(axis=0)),
+    never=(
+        lambda x: x[:3].max() + x[3:].max(),
+        lambda x: x[:3].sum() + x[2:].sum(),
+        lambda X: X[:, :3].sum(axis=0) + X[:, 3:].sum(axis=0),
+    ),
+)
+def sum_of_two_parts(op: Op, g: Op, h: Op, X: Value) -> Equation:
+    """The sum of the rows before a fixed place and that of the others add up to the sum of all."""
+    return Equation(op(g(X)) + op(h(X)), op(X), when=[adds_up_rows(op), rows_in_two(g, h)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x: x[3:].sum() + x[:3].sum(), lambda x: T.concatenate([x[-2:], x[:-2]]).sum()),
+    never=(
+        lambda x: x[3:].max() + x[:3].max(),
+        lambda x: x[2:].sum() + x[:3].sum(),
+        lambda X: X[:, 3:].sum(axis=0) + X[:, :3].sum(axis=0),
+    ),
+)
+def sum_of_last_and_first(op: Op, g: Op, h: Op, X: Value) -> Equation:
+    """The same in the other order."""
+    return Equation(op(h(X)) + op(g(X)), op(X), when=[adds_up_rows(op), rows_in_two(g, h)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x: x[::-1].sum(), lambda X: X[::-1].sum(axis=0)),
+    never=(lambda X: X[::-1].sum(axis=1), lambda x: x[::-2].sum(), lambda x: x[::-1].argmax()),
+)
+def sum_of_reversed(op: Op, X: Value) -> Equation:
+    """The sum of rows does not depend on their order."""
+    return Equation(op(X[::-1]), op(X), when=[adds_up_rows(op)])
+
+
+@law(
+    licence="reassoc",
+    example=(lambda x: T.roll(x, 2).sum(), lambda X: T.roll(T.exp(X), -1, axis=0).sum(axis=0)),
+    never=(lambda x, n: T.roll(x, n).sum(), lambda X: T.roll(X, 1, axis=0).sum(axis=1), lambda x: T.roll(x, 1).max()),
+)
+def sum_of_rolled(op: Op, X: Value, k: Value) -> Equation:
+    """The same for rows that are rolled."""
+    n = X.shape[0]
+    rolled = ops("getitem", index=("array",))(X, ops.remainder(counted(const_int(0), n) - k, n))
+    return Equation(op(rolled), op(X), when=[adds_up_rows(op), small_integer(k)])

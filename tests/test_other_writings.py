@@ -304,6 +304,14 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda x, y: T.dot(_matrix(x, y), _matrix(y, x))[1, 2],
         lambda x, y: T.dot(_matrix(x, y), _matrix(y, x))[1][2],
     ),
+    "running products": (lambda x, y: T.cumprod(x), lambda x, y: _filter(lambda v, s: s * v, x, np.float64(1))),
+    "prefix maxima": (
+        lambda x, y: T.cummax(x),
+        lambda x, y: _filter(T.maximum, x, x[0]),
+        lambda x, y: T.concatenate([x[:1], _filter(T.maximum, x[1:], x[0])]),
+    ),
+    "sums in another order": (lambda x, y: x.sum(), lambda x, y: T.roll(x, 2).sum(), lambda x, y: x[::-1].sum()),
+    "functions of parts": (lambda x, y: 2 - T.exp(x), lambda x, y: T.concatenate([2 - T.exp(x[:3]), 2 - T.exp(x[3:])])),
     "sums of sums": (lambda x, y: _matrix(x, y).sum(), lambda x, y: _matrix(x, y).sum(axis=1).sum()),
     "the first running sums": (lambda x, y: T.cumsum(x[:3]), lambda x, y: T.cumsum(x)[:3]),
     "a transposed product": (

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt.analysis.components import components
 from scanopt.array.numerics.running import ACCUMULATED
-from scanopt.array.op import Op
+from scanopt.array.op import Op, Operand
 from scanopt.array.operators.recurrences import accumulator, folder
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.calculus.encoded import Encoded
@@ -63,6 +63,8 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
     for op in ops:
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)
+        if op.name == "accumulate":
+            yield from _cumulative(op, dtypes)
         if op.name in BITS:
             yield "on_bools", (op, Op.make(BITS[op.name]))
         for fact, g in zip(("picks", "picks_other"), PICKS.get(op.name, ()), strict=False):
@@ -84,6 +86,20 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
             yield "folds_in_order", (op, d, _in_order(op.name))
             if associative:
                 yield "folds", (op, d, folder(op.name))
+
+
+_CUMULATIVE = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "minimum": "cummin"}
+
+
+def _cumulative(op: Op, dtypes: Iterable[str]) -> Iterator[Row]:
+    """What goes on from the first row as it does, in the dtype of the rows."""
+    ufunc = op.options["ufunc"]
+    if ufunc in _CUMULATIVE:
+        g = Op.make(_CUMULATIVE[ufunc], axis=0)
+        kept = (d for d in dtypes if np.dtype(d).kind in "if" and g.infer(Operand(d, (2,))).dtype == d)
+        yield from (("cumulates", (op, g, d)) for d in kept)
+        if ufunc in ("maximum", "minimum"):
+            yield "cumulates_from_itself", (op, g)
 
 
 _LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu", "cumsum": "f", "transpose": "iufcb"}

@@ -68,6 +68,8 @@ def _cut_in_two(ops: Iterable[Op]) -> Iterator[Row]:
     for (g, i, first), (h, j, second) in product(slices, slices):
         if i == j and _one_after_the_other(first, second):
             yield "cut_in_two", (Op.make("concatenate", axis=i), g, h)
+            if not i:
+                yield "rows_in_two", (g, h)
 
 
 def _is_slice(entry: Entry) -> bool:

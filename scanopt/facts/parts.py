@@ -9,7 +9,7 @@ __all__ = [
     "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one",
     "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "one_of_two", "part_of_part", "past_first",
     "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before",
-    "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all",
+    "rows_first", "rows_in_two", "sets", "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all",
     "takes_consecutive_rows", "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one",
     "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
@@ -159,6 +159,11 @@ def row_if_any(A: Value, X: Value, *, B: Value, e: Value, Y: Value) -> Rules:
 @fact
 def cut_in_two(op: Op, g: Op, h: Op) -> None:
     """op(g(X), h(X)) is X: op joins what g and h take, before and after a fixed place of an axis (given)."""
+
+
+@fact
+def rows_in_two(g: Op, h: Op) -> None:
+    """g takes the rows before a fixed place, and h the others (given)."""
 
 
 @fact

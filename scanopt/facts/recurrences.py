@@ -35,8 +35,9 @@ from scanopt.facts.loops import runs_all
 from scanopt.facts.states import becomes
 
 __all__ = [
-    "accumulates", "apart", "changing", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads",
-    "near", "nearest", "outside", "recurrent", "regroups", "segments", "spine", "swaps", "takes_part", "to_know",
+    "accumulates", "apart", "changing", "cumulates", "cumulates_from_itself", "cycle", "entries", "first_rows",
+    "folds", "folds_in_order", "kept", "leads", "near", "nearest", "outside", "recurrent", "regroups", "segments",
+    "spine", "swaps", "takes_part", "to_know",
 ]  # fmt: skip
 
 
@@ -172,6 +173,16 @@ def to_know(c: Clock, xs: Args) -> None:
 @fact
 def accumulates(op: Op, d: Text, g: Op) -> None:
     """g computes all steps of op at once, bit for bit, for states of dtype d (given, tried on NumPy)."""
+
+
+@fact
+def cumulates(h: Op, g: Op, d: Text) -> None:
+    """g(X) is X[:1] with h(X[:1], X[1:]) behind it, for rows of dtype d (given)."""
+
+
+@fact
+def cumulates_from_itself(h: Op, g: Op) -> None:
+    """g(X) is h(X[:1], X), as the first row changes itself no more (given for extremes)."""
 
 
 @fact

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from scanopt.calculus.terms import Term, Text
-from scanopt.lab.proving.arrays import SymbolicArray, filled
+from scanopt.lab.proving.arrays import SymbolicArray, filled, joined
 from scanopt.lab.proving.entries import cast, lifted, symbol, z3
 from scanopt.lab.proving.facts import MEANINGS, Meaning, fact, scalar_of
 from scanopt.lab.proving.model import Model
@@ -157,6 +157,37 @@ def _itself(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
 
 def _restarting(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
     return lambda s, mark, y, x: pointwise(m, "where", mark, y, op(s, x))
+
+
+def _going_on(m: Model, h: Term, g: Term, dtypes: Sequence[str]) -> UnknownFunction:
+    """The step by which h goes on from a row, and g from the first one, for rows of these dtypes."""
+    step = UnknownFunction(m, f"step of {h.head}", exact=True, dtypes={(d, d): d for d in dtypes})
+    of_entries(m, [step])
+
+    def run(init: SymbolicArray, x: SymbolicArray) -> SymbolicArray:
+        return unrolled(step, "is", (init, x), init.dtype, last=False)
+
+    def whole(x: SymbolicArray) -> SymbolicArray:
+        rows = [x.row(t) for t in range(x.shape[0])]
+        first, rest = (joined(x.dtype, some, x.shape[1:]) for some in (rows[:1], rows[1:]))
+        after = run(first, rest) if rows else rest
+        return joined(x.dtype, [*rows[:1], *(after.row(t) for t in range(after.shape[0]))], x.shape[1:])
+
+    m.operators[h.head], m.operators[g.head] = run, whole
+    return step
+
+
+@fact
+def cumulates(m: Model, h: Term, g: Term, d: Text) -> None:
+    _going_on(m, h, g, [dtype_of(m, d)])
+
+
+@fact
+def cumulates_from_itself(m: Model, h: Term, g: Term) -> None:
+    step = _going_on(m, h, g, m.dtypes)
+    for d in m.dtypes:
+        f = step.function((d, d))
+        for_all(m, [d], lambda x, f=f: f(x, x) == x)
 
 
 MEANINGS |= {

@@ -201,6 +201,18 @@ def _cumsum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     return joined(dtype, [total(m, rows[: t + 1], dtype, shape[1:]) for t in range(len(rows))], shape[1:])
 
 
+@meaning("cumprod")
+def _cumprod(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,) = xs
+    dtype, shape = result_type(m, op, xs)
+    if op.options["axis"] != 0 or shape is None:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    out: list[SymbolicArray] = []
+    for t in range(x.shape[0]):
+        out.append(pointwise(m, "multiply", out[-1], x.row(t)) if out else x.row(t).cast(dtype))
+    return joined(dtype, out, shape[1:])
+
+
 @meaning("dot", "matmul")
 def _dot(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     x, y = xs

@@ -1,0 +1,114 @@
+"""Running sums, products and extremes from where nothing has come in: they are cumulative ones of the rows alone."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Op, Text, Value, as_row, ops
+from scanopt.facts.recurrences import cumulates, cumulates_from_itself
+from scanopt.facts.values import exponent, floating, like, nothing, of_dtype, scalar
+
+
+def _trace(step: Any, x: Any, start: Any) -> Any:
+    """All values of one state."""
+    return scanopt.scan(step, x, start)[0]
+
+
+def _added(X: Any, start: Any) -> Any:
+    return _trace(lambda v, s: s + v, X, start)
+
+
+def _multiplied(X: Any, start: Any) -> Any:
+    return _trace(lambda v, s: s * v, X, start)
+
+
+def _greatest(X: Any, start: Any) -> Any:
+    return _trace(lambda v, s: T.maximum(s, v), X, start)
+
+
+def _small(X: Any) -> Any:
+    return T.cast(X, "float32")
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda X: T.concatenate([X[:1], _added(X[1:], X[0])]),
+        lambda x: T.concatenate([x[:1], _multiplied(x[1:], x[0])]),
+        lambda x: T.concatenate([x[:1], _greatest(x[1:], x[0])]),
+    ),
+    never=(
+        lambda X: T.concatenate([X[1:2], _added(X[1:], X[0])]),
+        lambda x: T.concatenate([x[:1], _trace(lambda v, s: T.hypot(s, v), x[1:], x[0])]),
+        lambda X: T.concatenate([T.cast(X, "int8")[:1], _added(T.cast(X, "int8")[1:], T.cast(X, "int8")[0])]) * 2.0,
+    ),
+)
+def cumulative_after_the_first(h: Op, g: Op, d: Text, X: Value) -> Equation:
+    """A first row, and those of a running sum, product or extreme that starts with it, are the cumulative one of at
+    least one row."""
+    running = h(as_row(X[0]), X[1:])
+    whole = ops.given(g(X), X.shape[0])
+    return Equation(ops.concatenate(X[:1], running, axis=0), whole, when=[cumulates(h, g, d), of_dtype(X, d)])
+
+
+@law(
+    licence="exact",
+    example=(lambda x: _greatest(x, x[0]), lambda X: _trace(lambda v, s: T.minimum(s, v), X, X[0])),
+    never=(lambda x: _greatest(x, x[1]), lambda x: _added(x, x[0])),
+)
+def extremes_from_the_first(h: Op, g: Op, X: Value) -> Equation:
+    """A running extreme that starts with the first row is the cumulative one of at least one row."""
+    whole = ops.given(g(X), X.shape[0])
+    return Equation(h(as_row(X[0]), X), whole, when=[cumulates_from_itself(h, g)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: _multiplied(x, T.ones(())),
+    never=(
+        lambda x: _multiplied(x, T.zeros(())),
+        lambda X: _multiplied(X, T.ones(3)),
+        lambda x: _multiplied(_small(x), T.ones(())),
+        lambda x: _multiplied(T.cast(x, "int8"), T.ones((), "int8")) * 2.0,
+    ),
+)
+def products_from_one(e: Value, x: Value, d: Text) -> Equation:
+    """Running products of numbers that start with one are their cumulative product."""
+    left = ops.accumulate(as_row(e), x, ufunc="multiply")
+    when = [exponent(e, "1"), of_dtype(e, d), of_dtype(x, d)]
+    return Equation(left, ops.cumprod(x, axis=0), when=when)
+
+
+@law(
+    licence="exact",
+    example=lambda X: _multiplied(X, T.ones_like(X[0])),
+    never=(
+        lambda X: _multiplied(X, T.zeros_like(X[0])),
+        lambda X, y: _multiplied(X, T.ones_like(y)),
+        lambda X: _multiplied(_small(X), T.ones_like(_small(X)[0], dtype="float64")),
+    ),
+)
+def products_of_rows_from_ones(Z: Value, e: Value, X: Value, d: Text) -> Equation:
+    """Running products of rows that start with as many ones are a cumulative product of at least one row."""
+    left = ops.accumulate(as_row(Z), X, ufunc="multiply")
+    products = ops.given(ops.cumprod(X, axis=0), X.shape[0])
+    return Equation(left, products, when=[exponent(e, "1"), like(Z, X[0], e), of_dtype(Z, d), of_dtype(X, d)])
+
+
+@law(
+    licence="reassoc",
+    example=lambda X: _added(X, T.zeros(X.shape[1])),
+    never=(
+        lambda X: _added(X, T.ones(X.shape[1])),
+        lambda X, Y: _added(X, T.zeros(Y.shape[1])),
+        lambda x, X: _added(X, T.repeat(T.zeros_like(x)[None], X.shape[1], axis=0)),
+        lambda X: _added(_small(X), T.zeros(_small(X).shape[1])),
+        lambda X: _added(T.cast(X, "int8"), T.zeros(T.cast(X, "int8").shape[1], "int8")) * 2.0,
+    ),
+)
+def sums_of_rows_from_zeros(e: Value, X: Value, d: Text) -> Equation:
+    """Running sums of rows that start with zeros, as many as there are columns, are a cumulative sum (-0.0 aside)."""
+    left = ops.accumulate(as_row(ops.repeat_rows(e, X.shape[1])), X, ufunc="add")
+    when = [nothing(e), scalar(e), floating(X), of_dtype(e, d), of_dtype(X, d)]
+    return Equation(left, ops.cumsum(X, axis=0), when=when)
