@@ -136,6 +136,28 @@ def test_what_is_wrong_inside_is_told_as_without_a_kernel() -> None:
         found(x, np.array(k))
 
 
+@pytest.mark.parametrize(("put", "read"), [(0, -1), (0, 1), (1, 0), (0, 0)])
+def test_places_that_move_by_one_are_compared_before_the_loop(put: int, read: int) -> None:
+    """All in range: no step looks at a place.  Not all: counted from the end, or an error; the last one set is seen."""
+
+    def f(x: Any, steps: Any, first: Any, last: Any) -> Any:
+        def one(x: Any, i: Any) -> Any:
+            def step(j: Any, x: Any) -> Any:
+                return T.set_subtensor(x[j + put], x[j + read] + 2.0 * x[j - i])
+
+            return lax.fori_loop(first, last, step, x), ()
+
+        return lax.scan(one, x, steps)[0]
+
+    found, x = jit(f, backend="c", fp="exact"), RNG.normal(size=20)
+    for first, last in ((3, 18), (-2, 9), (5, 22), (4, 4)):
+        a = x, np.array([0, 1, 3, -1, 2]), np.int64(first), np.int64(last)
+        assert outcome(found, a) == outcome(found.unoptimized, a)
+    text = str(found.compiled(*a).kernels[0])
+    quick = text[: text.rindex("} else {")].rpartition("while (t")[2]
+    assert "return -1" not in quick, text
+
+
 def test_the_greatest_of_nothing_is_an_error_and_a_fold_of_nothing_is_not() -> None:
     def f(x: Any, k: Any) -> Any:
         return lax.scan(lambda c, i: (T.maximum(c, T.max(x[:i])), ()), 0.0 * x[0], k)[0]

@@ -39,6 +39,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
+from scanopt.backends.kernels.places_in_range import chooses, in_range, wrapped
 from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
@@ -213,18 +214,21 @@ class Printer:
                 yield f"{space}ANY_ORDER"
                 yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
                 yield from self._body(body, depth)
-            case Steps(var=var, count=count, body=body, until=until):
+            case Steps(var=var, body=body):
                 yield f"{space}int64 {var} = 0;"
                 self.chosen |= _chosen(body)
                 if self.one_by_one:
                     self.late |= late_choices(body)
-                if self.unrolls(x):
-                    yield f"{space}UNROLLED"
-                yield f"{space}while ({var} < {self.expression(count)}) {{"
-                yield from self._body(body, depth)
-                yield f"{space}    {var}++;"
-                if until is not None:
-                    yield f"{space}    if ({self.expression(until)}) break;"
+                if found := in_range(x) if self.one_by_one else None:
+                    yield f"{space}if ({bare(self.expression(found[0]))}) {{"
+                    yield from self._steps(found[1], depth + 1, chooses(found[1].body))
+                    yield f"{space}}} else {{"
+                    yield from self._steps(x, depth + 1)
+                    yield f"{space}}}"
+                else:
+                    yield from self._steps(x, depth)
+                self.in_step = before
+                return
             case If(test=test, then=then, otherwise=otherwise):
                 yield f"{space}if ({bare(self.expression(test))}) {{"
                 yield from self._body(then, depth)
@@ -232,6 +236,20 @@ class Printer:
                     yield f"{space}}} else {{"
                     yield from self._body(otherwise, depth)
         self.in_step = before
+        yield f"{space}}}"
+
+    def _steps(self, x: Steps, depth: int, apart: bool = False) -> Iterator[str]:
+        """A loop in steps.  apart: whether no vectors are made: gcc 12 makes wrong ones of reads by a condition."""
+        space = "    " * depth
+        if self.unrolls(x):
+            yield f"{space}UNROLLED"
+        yield f"{space}while ({x.var} < {self.expression(x.count)}) {{"
+        if apart:
+            yield f"{space}    {self.one_by_one}"
+        yield from self._body(x.body, depth)
+        yield f"{space}    {x.var}++;"
+        if x.until is not None:
+            yield f"{space}    if ({self.expression(x.until)}) break;"
         yield f"{space}}}"
 
     def unrolls(self, x: Steps) -> bool:
@@ -242,7 +260,7 @@ class Printer:
         apart = [x for x in body if isinstance(x, Store) and _apart(x.index)]
         if self.one_by_one and len(apart) > 1 and any(_multiplies(v) for x in inside(body) for v in expressions(x)):
             yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
-        checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := _wrapped(*body[i : i + 2]))}
+        checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := wrapped(*body[i : i + 2]))}
         for i, stmt in enumerate(body):
             if i in checks:
                 yield from self._likely_place(*checks[i], depth + 1)
@@ -305,17 +323,6 @@ class Printer:
         op, (dtype, *_) = self.loops[x.slot]
         packed = x.strides == (ZERO, item_size(dtype), ZERO)
         return reduction(op, dtype) if packed else None
-
-
-def _wrapped(x: Stmt, test: Stmt) -> tuple[str, Expr, Expr] | None:
-    """The variable, the place and the length of a place that may count from the end, and is compared next."""
-    match x, test:
-        case (
-            Let(name=name, value=Do(op="where", args=(below, Do(op="add", args=(place, length)), same)), dtype="int64"),
-            If(test=Do(op="greater_equal", args=(Cast(arg=Var(name=tested)), Cast(arg=axis))), then=(Fail(status=-1),)),
-        ) if (place, name, length) == (same, tested, axis) and below == Do("less", (place, ZERO), "bool", "int64"):
-            return name, place, length
-    return None
 
 
 def is_short(body: tuple[Stmt, ...]) -> bool:
