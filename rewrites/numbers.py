@@ -211,9 +211,10 @@ def number_out_of_difference(x: Value, y: Value, a: Value, d: Text) -> Equation:
         lambda x, p: x / 3.0 + p / 3.0,
         lambda x, p: p / 3.0 + x / 3.0,
         lambda x, y: _narrow(x) / _THREE + _narrow(y) / _THREE,
+        lambda x: T.exp(x) / 3.0 + T.exp(x) / 3.0,
     ),
 )
 def number_under_sum_of_two(x: Value, y: Value, a: Value, d: Text) -> Equation:
-    """x / a + y / a = (x + y) / a for a number a."""
-    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    """x / a + y / a = (x + y) / a for a number a; the double of x / 2 is x, and no half of the double of x."""
+    when = [differ(x / a, y / a), moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(x / a + y / a, (x + y) / a, when=when)

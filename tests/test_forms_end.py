@@ -39,6 +39,9 @@ def _slope_of_opposites() -> Any:
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
+    "halves": (60, lambda: T.exp(x) / 2.0 + T.exp(x) / 2.0),
+    "opposites of halves": (80, lambda: -(-T.exp(x) / 2.0 - T.exp(x) / 2.0)),
+    "halves of doubles": (80, lambda: T.dot((y + y) / 2.0, X) * T.exp(T.dot(y, X))),
     "quotients": (30, lambda: T.exp(x) / 3.0 / 0.7 * 3.0),
     "products, added": (50, lambda: (x * 2.0 + y * 2.0) * 0.5 - x * 3.0),
     "polynomial": (30, lambda: ((x * 2.0 + 1.0) * x + 3.0) * x - 4.0),

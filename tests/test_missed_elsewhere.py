@@ -203,3 +203,21 @@ def test_a_choice_that_is_known_is_no_choice() -> None:
         f = scanopt.function([x], way)
         assert f.cost == expected.cost
         np.testing.assert_array_equal(f(data), expected(data))
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        (scanopt.reduce(lambda v, s: T.or_(s, v > 0), x, T.constant(False))[0], T.any(x > 0)),
+        (scanopt.reduce(lambda v, s: T.and_(s, v > 0), x, T.constant(True))[0], T.all(x > 0)),
+        (scanopt.reduce(lambda v, s: s + (v > 0), x, T.constant(0, dtype="int64"))[0], (x > 0).sum()),
+    ],
+)
+def test_truth_values_are_put_together_by_one_reduction(written: Any, plain: Any) -> None:
+    """What is left of the loop is that it must take a step for its last row to be there."""
+    f, g = (scanopt.function([x], out) for out in (written, plain))
+    assert f.cost < 1.05 * g.cost
+    for values in ([-1.0, 2.0, np.nan], [-1.0, -2.0], [3.0]):
+        assert f(values) == f.unoptimized(values) == g(values)
+    with pytest.raises(IndexError):
+        f([])

@@ -53,6 +53,17 @@ def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     return reduce(lambda found, row: pointwise(m, _COMBINED[op.name], found, row), rows)
 
 
+@meaning("any", "all")
+def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """None of none is true, and all of them are."""
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if not _along_one(op) or shape is None or x.dtype != "bool":
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    start = filled(dtype, shape, [op.name == "all"] * int(np.prod(shape, dtype=int)))
+    together = "logical_and" if op.name == "all" else "logical_or"
+    return reduce(lambda found, row: pointwise(m, together, found, row), _entries(op, x), start)
+
+
 def _along_one(op: Op) -> bool:
     """Whether it reduces one axis."""
     return len(op.options["axis"] or ()) == 1 and not op.options["keepdims"]
