@@ -15,9 +15,9 @@ def made_of_constants(v: Value, *, a: Value, x: Value) -> Rules:
     """v is a constant, one that loops hold, or a product of such; `numeric` says so, and what else products are."""
     yield when(v.is_(x * a)).then(numeric(v).gets(0), numeric(x).gets(0), numeric(a).gets(0))
     yield when(v.is_(x * a), over_one(a)).then(numeric(v).gets(1))
-    yield when(v.is_(x - -x)).then(numeric(v).gets(1))
     yield when(held_constant(v)).then(made_of_constants(v), numeric(v).gets(2))
     yield when(v.is_(x * a), made_of_constants(x), made_of_constants(a)).then(made_of_constants(v), numeric(v).gets(2))
+    yield when(v.is_(x - -x)).then(numeric(v).gets(1))
 
 
 @hint
