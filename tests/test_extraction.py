@@ -28,7 +28,7 @@ from scanopt.extraction.branch_and_bound import cheaper
 from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.extraction.extract import extract, quickly, total
 from scanopt.extraction.greedy import greedy, negotiated
-from scanopt.extraction.milp import solve
+from scanopt.extraction.milp import Solver, solve
 from scanopt.extraction.ordering import AcausalError, Choice, order, reached
 from scanopt.extraction.problem import Limit, Problem
 from scanopt.interpreter import interpret
@@ -135,6 +135,9 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     assert total(solved.choice) == pytest.approx(found.cost)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem))
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
+    solver = Solver(problem)
+    solver.relax(10.0)
+    assert 0 < solver.bound <= found.cost * (1 + 1e-9)
 
 
 @pytest.mark.share(2)

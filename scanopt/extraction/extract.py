@@ -177,5 +177,5 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: problem.total(t[0]))
     cost = total(choice)
-    bound = min(solution.bound, cost) if solution else 0.0
+    bound = min(max(solution.bound if solution else 0.0, solver.bound), cost)
     return Extraction(problem, choice, schedule, cost, bound, method, proven and method == "milp")

@@ -54,10 +54,14 @@ def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | 
 
 
 class Solver:
-    """The searches for one problem; the second reuses what the first one learned."""
+    """The searches for one problem; the second reuses what the first one learned.
+
+    bound: no causal choice costs less, whether one was found or not.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.bound = 0.0
         self.near: Solution | None = None
         self._model: ProgramOfChoices | None = None
         self._relaxed: Relaxed | None = None
@@ -78,6 +82,7 @@ class Solver:
             if found is None:
                 break
             self._relaxed = found
+            self.bound = max(self.bound, found.bound * model.scale)
             if not self._tighter(model, program, found):
                 break
         return self.near
