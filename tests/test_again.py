@@ -17,6 +17,7 @@ from corpus.ways import compiled
 from corpus.wide import program as wide
 from programs import Array, Builder, gated, nested, power, rnn, run, vectors
 from random_programs import generate
+from shares import EVERYTHING
 
 import scanopt
 import scanopt.tensor as T
@@ -194,7 +195,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
         ("ways of writing", 0, 1, 1),
         ("programs of laws", 3, 20, 24),
         ("random programs", 100, 14, 1),
-        ("random programs of all dtypes", 100, 18, 1),
+        ("random programs of all dtypes", 100, 18 if EVERYTHING else 9, 1),
         ("gradients of random programs", 100, 10, 1),
     ],
 )

@@ -45,7 +45,7 @@ def _given(dtype: str, n: int, kind: int) -> Any:
     return kinds[kind].astype(dtype) if dtype != "int64" else RNG.integers(-9, 9, n)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("name", REDUCED)
 def test_windows_of_several_steps(name: str, dtype: str) -> None:

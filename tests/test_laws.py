@@ -16,7 +16,7 @@ def test_it_is_sound(law: Law) -> None:
     assert [*attack.firing(), *attack.soundness(tries=3 if EVERYTHING else 1)] == []
 
 
-@pytest.mark.share(8)
+@pytest.mark.share(14)
 @LAWS
 def test_it_needs_every_condition_and_pays_or_enables(law: Law) -> None:
     attack = attack_on(law)
