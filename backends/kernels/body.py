@@ -12,6 +12,7 @@ from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_places import with_counted_places
 from scanopt.backends.kernels.counted_steps import with_steps_counted
+from scanopt.backends.kernels.inner_bodies import read_after_step
 from scanopt.backends.kernels.kept_starts import with_starts
 from scanopt.backends.kernels.nodes import (
     WHOLE,
@@ -79,7 +80,7 @@ def body_of(
 
 def _prepared(loop: Loop, types: dict[str, TensorType], whole: bool, device: bool) -> tuple[Step, ...]:
     """The steps of a loop, or of a program, as they are read.  types: of all names; names made here are added."""
-    steps, wanted = written_out(loop.body, types), _kept(loop)
+    steps, wanted = written_out(loop.body, types), read_after_step(loop)
     if device:
         return with_steps_counted(steps, wanted, types)
     steps = with_parts_by_ends(without_unread(steps, wanted), wanted, types, top=whole)
@@ -101,13 +102,8 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
             raise NoForm(f"{types[name].dtype} has no form")
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop) | _deeper(loop.body)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside)
-    nodes = with_parts_chosen(nodes_of_steps(loop.body, types), _kept(loop), types)
+    nodes = with_parts_chosen(nodes_of_steps(loop.body, types), read_after_step(loop), types)
     return Nested(loop, nodes, tuple(outer))
-
-
-def _kept(loop: Loop) -> set[str]:
-    """The names that are read after a step."""
-    return {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until or ""}
 
 
 def _cut(root: Nested) -> Loop | None:

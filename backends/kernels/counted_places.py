@@ -11,7 +11,7 @@ from dataclasses import replace
 import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.parts_by_ends import counts_up
+from scanopt.backends.kernels.parts_by_ends import counted_by, counts_up
 from scanopt.program.ir import Branch, Compute, Loop, Step
 
 __all__ = ["with_counted_places"]
@@ -76,11 +76,7 @@ class _Numbers:
 
 def _first_ones(x: Compute, types: Types) -> list[Step]:
     n = _Numbers(x.out, types)
-    first, last, apart = (n.of("cast", a, dtype="int64") for a in x.args)
-    zero = n.of("subtract", apart, apart)
-    n.of("require", apart, zero, relation="ne", error="ValueError", message="a step of 0")
-    left = n.of("negative", n.of("floor_divide", n.of("subtract", first, last), apart))
-    count = n.of("maximum", left, zero)
+    first, apart, count = counted_by(x, n.of)
     n.of("require", _ROOM, count, relation="ge", error="ValueError", message="more than there is room for")
     part = n.of("getitem", _COUNTED, count, type=x.type, index=(("slice", None, "in", None),))
     n.of("add", n.of("multiply", part, apart, type=x.type), first, type=x.type, out=x.out)

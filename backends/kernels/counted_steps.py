@@ -12,7 +12,8 @@ from typing import TypeGuard
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Step
+from scanopt.backends.kernels.inner_bodies import rewritten_inside
+from scanopt.program.ir import CarriedState, Compute, Keep, Loop, Step
 from scanopt.program.text import names_read
 
 __all__ = ["with_steps_counted"]
@@ -27,7 +28,7 @@ def with_steps_counted(steps: Sequence[Step], wanted: Collection[str], types: Ty
 
     types: of all names, to which names made here are added.
     """
-    inside = [_inside(step, types) for step in steps]
+    inside = [rewritten_inside(x, lambda body, after: with_steps_counted(body, after, types)) for x in steps]
     kept = {k.out for x in inside if isinstance(x, Loop) and x.until is not None for k in x.keeps if k.rows is None}
     asked = {x.args[0] for x in inside if _is_length(x)} & kept
     others = {name for x in inside if not _is_length(x) and not _is_last(x) for name in names_read(x)} | {*wanted}
@@ -46,17 +47,6 @@ def _is_length(step: Step) -> TypeGuard[Compute]:
 def _is_last(step: Step) -> TypeGuard[Compute]:
     """Whether it reads of the last row of an array."""
     return isinstance(step, Compute) and step.op.name == "getitem" and step.op.options["index"][:1] == (-1,)
-
-
-def _inside(step: Step, types: Types) -> Step:
-    """A step, lengths in it being numbers."""
-    if isinstance(step, Loop):
-        wanted = {s.update for s in step.states} | {k.value for k in step.keeps} | {step.until or ""}
-        return replace(step, body=with_steps_counted(step.body, wanted, types))
-    if isinstance(step, Branch):
-        then, otherwise = (with_steps_counted(side, values, types) for side, values in step.sides)
-        return replace(step, then=then, otherwise=otherwise)
-    return step
 
 
 def _counted(

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.inner_bodies import rewritten_inside
 from scanopt.backends.kernels.parts_by_ends import LAST, first_index, joins_rows, readers_of, where_it_runs
-from scanopt.program.ir import Branch, Compute, Keep, Loop, Step
+from scanopt.program.ir import Compute, Keep, Loop, Step
 from scanopt.program.text import names_made, names_read
 
 __all__ = ["with_starts"]
@@ -28,22 +29,12 @@ def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, to
     wanted: names that are read afterwards.  top: whether the steps are those of a program, whose own loops run alone.
     types: of all names, to which names made here are added.
     """
-    inside = [_inside(step, types) for step in steps]
+    inside = [rewritten_inside(x, lambda body, after: with_starts(body, after, types)) for x in steps]
     if top or not any(isinstance(x, Loop) for x in inside):
         return tuple(inside)
     found = _Starts(inside, wanted, types).written()
     idle = {x.steps for x in found if isinstance(x, Loop) and all(k.start is not None for k in x.keeps)}
     return tuple(y for x in found for y in where_it_runs(x, idle, types))
-
-
-def _inside(step: Step, types: Types) -> Step:
-    if isinstance(step, Loop):
-        wanted = {s.update for s in step.states} | {k.value for k in step.keeps} | {step.until or ""}
-        return replace(step, body=with_starts(step.body, wanted, types))
-    if isinstance(step, Branch):
-        then, otherwise = (with_starts(side, values, types) for side, values in step.sides)
-        return replace(step, then=then, otherwise=otherwise)
-    return step
 
 
 @dataclass

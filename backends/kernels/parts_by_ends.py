@@ -6,17 +6,27 @@ alone or behind others, of which the last one is read, none is made.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import scanopt.loops.require  # an operator of its own, beside those of the table  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Either, Loop, Step
+from scanopt.backends.kernels.inner_bodies import rewritten_inside
+from scanopt.program.ir import Branch, Compute, Either, Step
 from scanopt.program.text import names_read
 
-__all__ = ["LAST", "counts_up", "first_index", "joins_rows", "readers_of", "where_it_runs", "with_parts_by_ends"]
+__all__ = [
+    "LAST",
+    "counted_by",
+    "counts_up",
+    "first_index",
+    "joins_rows",
+    "readers_of",
+    "where_it_runs",
+    "with_parts_by_ends",
+]
 
 Types = dict[str, TensorType]
 LAST = ("slice", -1, None, None)
@@ -34,16 +44,8 @@ def with_parts_by_ends(
     wanted: names that are read afterwards.  top: whether the steps are those of a program, which run once.  types: of
     all names, to which names made here are added.
     """
-    found: list[Step] = []
-    for x in steps if top else _with_rows_that_are_there(steps):
-        if isinstance(x, Loop):
-            after = {s.update for s in x.states} | {k.value for k in x.keeps} | {x.until or ""}
-            found.append(replace(x, body=with_parts_by_ends(x.body, after, types)))
-        elif isinstance(x, Branch):
-            sides = [with_parts_by_ends(side, values, types) for side, values in x.sides]
-            found.append(replace(x, then=sides[0], otherwise=sides[1]))
-        else:
-            found.append(x)
+    there = steps if top else _with_rows_that_are_there(steps)
+    found = [rewritten_inside(x, lambda body, after: with_parts_by_ends(body, after, types)) for x in there]
     if top:
         return tuple(found)
     evenly = {x.out: x for x in found if isinstance(x, Compute) and counts_up(x, types)}
@@ -162,6 +164,15 @@ def _one_join(steps: Sequence[Step], name: str, readers: Mapping[str, Sequence[S
 def counts_up(x: Compute, types: Types) -> bool:
     """Whether it makes evenly spaced integers."""
     return x.op.name == "arange" and x.type.dtype == "int64" and all(types[a].dtype in _INTEGERS for a in x.args)
+
+
+def counted_by(x: Compute, of: Callable[..., str]) -> tuple[str, str, str]:
+    """Where evenly spaced integers begin, how far they are apart, and how many there are.  of: computes a number."""
+    first, last, apart = (of("cast", a, dtype="int64") for a in x.args)
+    zero = of("subtract", apart, apart)
+    of("require", apart, zero, relation="ne", error="ValueError", message="a step of 0")
+    left = of("negative", of("floor_divide", of("subtract", first, last), apart))
+    return first, apart, of("maximum", left, zero)
 
 
 def _as_part(x: Step, evenly: Mapping[str, Compute], types: Types) -> Iterator[Step]:

@@ -13,13 +13,14 @@ import scanopt.loops.require  # an operator of its own, beside those of the tabl
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
-from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Read, Step
+from scanopt.backends.kernels.inner_bodies import rewritten_inside
+from scanopt.backends.kernels.parts_by_ends import counted_by, counts_up
+from scanopt.program.ir import CarriedState, Compute, Loop, Read, Step
 from scanopt.program.text import names_read
 
 __all__ = ["with_rows_by_place"]
 
 Types = dict[str, TensorType]
-_INTEGERS = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 _LENGTH = Op.make("shape_i", axis=0)
 
 
@@ -35,16 +36,7 @@ def with_rows_by_place(
     for x in steps:
         if isinstance(x, Compute) and (known.issuperset(x.args) or x.op.name == "shape_i"):
             known.add(x.out)
-    found: list[Step] = []
-    for x in steps:
-        if isinstance(x, Loop):
-            after = {s.update for s in x.states} | {k.value for k in x.keeps} | {x.until or ""}
-            found.append(replace(x, body=with_rows_by_place(x.body, after, types, known)))
-        elif isinstance(x, Branch):
-            sides = [with_rows_by_place(side, values, types, known) for side, values in x.sides]
-            found.append(replace(x, then=sides[0], otherwise=sides[1]))
-        else:
-            found.append(x)
+    found = [rewritten_inside(x, lambda body, after: with_rows_by_place(body, after, types, known)) for x in steps]
     made = {} if top else _read_by_loops(_not_made(found, known, types), found, wanted)
     return tuple(_Rows(made, types).written(found)) if made else tuple(found)
 
@@ -55,14 +47,10 @@ def _not_made(steps: Sequence[Step], steady: Collection[str], types: Types) -> d
     for x in steps:
         if not isinstance(x, Compute) or x.out in steady:
             continue
-        one = _is_evenly(x, types) or _is_part(x, found) or _is_repeated(x, types)
+        one = counts_up(x, types) or _is_part(x, found) or _is_repeated(x, types)
         if one or _is_taken(x, found) or _is_by_element(x, found, types):
             found[x.out] = x
     return found
-
-
-def _is_evenly(x: Compute, types: Types) -> bool:
-    return x.op.name == "arange" and x.type.dtype == "int64" and all(types[a].dtype in _INTEGERS for a in x.args)
 
 
 def _is_repeated(x: Compute, types: Types) -> bool:
@@ -159,13 +147,8 @@ class _Rows:
     # How many rows there would be
 
     def _count(self, x: Compute) -> None:
-        if _is_evenly(x, self.types):
-            first, last, apart = (self._of("cast", a, dtype="int64") for a in x.args)
-            zero = self._of("subtract", apart, apart)
-            self._of("require", apart, zero, relation="ne", error="ValueError", message="a step of 0")
-            left = self._of("negative", self._of("floor_divide", self._of("subtract", first, last), apart))
-            self.counts[x.out] = self._of("maximum", left, zero)
-            self.first[x.out], self.apart[x.out] = first, apart
+        if counts_up(x, self.types):
+            self.first[x.out], self.apart[x.out], self.counts[x.out] = counted_by(x, self._of)
         elif _is_part(x, self.made):
             rows = self._of("shape_i", x.args[0], axis=0)
             zero, (entry,), ends = self._of("subtract", rows, rows), x.op.options["index"], [*x.args[1:]]
@@ -244,7 +227,7 @@ class _Rows:
             return rows[name]
         number, numbers = TensorType("int64", ()), TensorType("int64", (1,))
         start = self._into(self.found, Op.make("expand_dims", axis=(0,)), (self.first[name],), numbers)
-        evenly = _is_evenly(x, self.types)
+        evenly = counts_up(x, self.types)
         place = out if evenly and out else self._fresh(start, number)
         after = self._into(body, Op.make("add"), (place, self.apart[name]), number)
         states.append(CarriedState(start, 1, ((1, place),), after, number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 
+from scanopt.backends.kernels.inner_bodies import read_after_step
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import names_made, names_read
 
@@ -34,8 +35,8 @@ def _needed(x: Step, read: Set[str]) -> Step | None:
     if not keeps and not _may_raise(x.body):
         return None
     keeps = keeps or tuple(k for k in x.keeps if k.rows == 1)[:1] or x.keeps[:1]
-    wanted = {s.update for s in x.states} | {k.value for k in keeps} | {x.until or ""}
-    return replace(x, keeps=keeps, body=without_unread(x.body, wanted))
+    left = replace(x, keeps=keeps)
+    return replace(left, body=without_unread(x.body, read_after_step(left)))
 
 
 def _may_raise(steps: Sequence[Step]) -> bool:
