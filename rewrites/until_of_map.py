@@ -37,18 +37,16 @@ from scanopt.facts.states import becomes
 
 SIZE = 1024
 """Steps of a chunk: as many as fit the cache, many enough that a step in Python costs little."""
-FEW_AXES = 8
-"""What has more axes is not computed in chunks: zeros that are rows of zeros have rows without end."""
 
 
 @hint
-def to_chunk(c: Clock, v: Value, *, k: Int, m: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
+def to_chunk(c: Clock, v: Value, *, k: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
     """v, in a loop of the program that may end early, is needed in chunks."""
     yield when(until(c, v), c.is_(loop(n))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(stack(c, v))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(tail(c, v, k))).then(to_chunk(c, v))
     yield when(to_chunk(c, v), v.is_(op(xs)), safe(op), fixed_shape(op)).then(to_chunk_all(c, xs))
-    yield when(to_chunk_all(c, xs), xs.is_(args(v, r)), m.is_(ndim(v)), m < FEW_AXES).then(to_chunk(c, v))
+    yield when(to_chunk_all(c, xs), xs.is_(args(v, r))).then(to_chunk(c, v))
 
 
 @hint
@@ -86,9 +84,10 @@ def chunked(
     yield when(rows_to_chunk(c, v, X), chunked_on(c, e), c.differs_from(e)).then(
         chunked(c, v, seq(e, ops.in_chunks(X, size=1024)))
     )
-    yield when(to_chunk(c, v), v.is_(op(xs)), safe(op), batched(op), fixed_shape(op), chunked_all(c, xs, o, f)).then(
-        chunked(c, v, vmap(op, f)(o))
-    )
+    alike = [safe(op), batched(op), fixed_shape(op)]
+    yield when(
+        to_chunk(c, v), v.is_(op(xs)), *alike, chunked_all(c, xs, o, f), chunked_on(c, e), c.differs_from(e)
+    ).then(chunked(c, v, vmap(op, f)(o)))
     yield when(chunked(c, v, w), chunked(c, v, x)).then(w.equals(x))
     yield when(chunked(c, v, w), n.is_(ndim(v))).then(ndim(w).gets(n + 1))
     yield when(chunked(c, v, w), d.is_(dtype(v))).then(dtype(w).gets(d))

@@ -68,6 +68,7 @@ def test_values(case: Case) -> None:
         compare(scanopt.interpret(outs, dict(zip(xs, case.arrays, strict=True))), want)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("case", FIRST)
 def test_optimized(case: Case) -> None:
     xs = inputs(case, case.known)

@@ -54,12 +54,14 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+@pytest.mark.thorough
 def test_peak_memory_is_printed_beside_a_numpy_loop() -> None:
     found = quick("bench_peak.py", "power", "rnn1")
     for text in ("A**k, 1,000 x 10", "RNN, batch 1, 10 x 1 x 16", "scanopt / NumPy", "exact / NumPy"):
         assert text in found
 
 
+@pytest.mark.thorough
 def test_times_of_kernels_are_printed_with_both_peers() -> None:
     found = quick("bench_kernels.py")
     for text in ("logistic map", "PID", "Runge-Kutta", "LSTM", "doubling", "steps / kernel", "hand / kernel", "Numba"):
@@ -128,6 +130,7 @@ def test_linear_algebra_is_printed_with_both_loops() -> None:
         assert text in found
 
 
+@pytest.mark.thorough
 def test_the_nine_are_switched_off_in_turn() -> None:
     found = quick("bench_ablation.py")
     nine = module("bench_ablation")
@@ -174,6 +177,7 @@ def test_jax_twins_compute_the_same(models: Any, twin: str, model: str, argument
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_programs_of_other_libraries_are_measured_where_they_are_installed() -> None:
     found = quick("bench_bridges.py")
     for peer in ("JAX", "onnxruntime", "PyTensor"):

@@ -97,6 +97,7 @@ def test_not_installed(place: Place) -> None:
     assert place.run(place.elsewhere, str(place.clone / "program.py")).startswith("3.0 ")
 
 
+@pytest.mark.thorough
 def test_installed(place: Place) -> None:
     place.install(".")
     place.runs(place.elsewhere, place.site)

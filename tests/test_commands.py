@@ -275,22 +275,6 @@ def test_laws_that_cannot_be_checked_are_said(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().err.count("scanopt: ") == 3
 
 
-def test_the_main_job_ends_with_where_its_pages_and_its_picture_are(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    example = Path(__file__).parents[1] / "examples" / "sunspots.py"
-    assert main(["run", "--html", "report.html", str(example)]) == 0
-    said = capsys.readouterr().out.rstrip().splitlines()
-    pages = {name: tmp_path / f"report-{n}.html" for n, name in enumerate(("fit", "forecast", "network"), 1)}
-    assert said[-3:] == [f"page of {name}: {page}" for name, page in pages.items()]
-    assert all(page.exists() for page in pages.values())
-    assert "picture: build/examples/sunspots.svg" in said
-    picture = (tmp_path / "build" / "examples" / "sunspots.svg").read_text(encoding="utf-8")
-    assert "forecast" in picture
-    assert "two standard errors" in picture
-
-
 # ---- commands about laws, facts and the machine: as data, and with what they cannot do ----
 
 

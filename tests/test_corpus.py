@@ -173,6 +173,7 @@ FOUND = (1128, 3192, 3787, 8919, 14035, 14050, 20002, 20019, 20479, 36486, 38519
 checks, sizes of the program as written."""
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", FOUND)
 def test_what_went_wrong_once(seed: int) -> None:
     result = check(generate(seed))

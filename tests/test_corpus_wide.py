@@ -76,6 +76,7 @@ def test_gradients_of_all_operators(chunk: int) -> None:
     assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("program", found(), ids=lambda x: x.what)
 def test_what_went_wrong_once(program: Found) -> None:
     result = check(program.spec, (), ("exact", "reassoc", "written"), slopes=program.slopes)

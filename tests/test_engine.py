@@ -20,7 +20,7 @@ from scanopt.calculus.terms import Clock, Value, hold
 from scanopt.egraph import engine, engine_process
 from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine import Engine, EngineError, take
-from scanopt.egraph.engine_rules import RulesOnDemand
+from scanopt.egraph.engine_rules import RulesOnDemand, commands
 from scanopt.egraph.rulebook import rules_text
 from scanopt.egraph.saturation import Limits, Round, run_schedule
 from scanopt.egraph.schedule import EVERYTHING
@@ -294,6 +294,8 @@ def test_all_tables_are_there_from_the_first_and_no_rule_of_a_ruleset(noted: boo
     RulesOnDemand(text, lambda command: told.append(command) or [])
     assert tables_of("\n".join(told)) == tables_of(text)
     assert not [command for command in told if ":ruleset" in command]
+    # so each is declared with its own rules, whichever is run first
+    assert not [command for command in commands(text) if command.count("(ruleset ") > 1]
 
 
 def test_what_a_program_had_loaded_is_there_for_the_next_one() -> None:

@@ -39,7 +39,7 @@ def check_costs(story: Explanation) -> None:
     assert len({s.law for s in story.steps}) == len(story.steps)
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(20)
 @pytest.mark.parametrize("law", [x for x in standard_laws() if x.licence == "exact"], ids=lambda x: x.name)
 def test_programs_on_the_way_compute_what_the_first_one_does(law: Law) -> None:
     """Bit for bit, for the laws' own examples and without laws that change the rounding."""

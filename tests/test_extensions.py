@@ -60,6 +60,7 @@ def test_each_file_runs_by_itself(number: int, tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == (text, "")
 
 
+@pytest.mark.thorough
 def test_all_of_them_installed(tmp_path: Path) -> None:
     five(tmp_path)
     code, text = blocks()[len(FILES)]

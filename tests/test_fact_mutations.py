@@ -28,7 +28,7 @@ def _facts() -> list[str]:
     return [x.name for x in FACTS.values() if x.rules]
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(16)
 @pytest.mark.parametrize("fact", _facts())
 def test_every_atom_is_needed(fact: str) -> None:
     found = [_check().outcome(m) for m in mutants() if m.fact == fact]

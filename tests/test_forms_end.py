@@ -36,6 +36,14 @@ def _slope_of_opposites() -> Any:
     return T.grad((rows**2).sum(), X)
 
 
+def _zeros_until() -> Any:
+    zeros = T.zeros((1, 1))
+    one, none = np.float64(1), None
+    first, rows = scanopt.scan(lambda v, s: ([s, zeros[0]], scanopt.until(X.sum() > 1)), X, [one, none], n_steps=1)[0]
+    last = scanopt.scan(lambda v, s, w: (w, scanopt.until(v.sum() > 1)), zeros, one, first[-1])[0]
+    return T.concatenate([rows[-1], last])
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -80,6 +88,7 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
         150,
         lambda: scanopt.scan(lambda v, s, t: [s * 0.5 + t, t - 0.1 * s + v], x, [np.float64(1)] * 2)[0][1],
     ),
+    "rows of zeros in loops of one step that may end": (200, _zeros_until),
     "slope of a map": (250, lambda: T.grad(_mapped(lambda v: ((v * 0.5 + 1.0) * 2.0) ** 3).sum() * 0.25, x)),
 }
 

@@ -62,6 +62,7 @@ def test_what_is_no_derivative_is_found(text: str, failures: int) -> None:
     assert bool(result.failures) == bool(failures)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", [1018, 1867, 2844, 3650, 4461])
 def test_what_went_wrong_once(seed: int) -> None:
     """Chunks of chunks without end; an update whose forms no one knows; masks in loops without steps; functions of

@@ -175,6 +175,7 @@ def test_another_choice_is_searched_where_the_egraph_is_another() -> None:
     assert not a.same(replace(b, classes=dict(reversed(b.classes.items()))))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", ["rnn", "until", "gradient"])
 def test_laws_that_are_nowhere_are_asked_no_conditions(name: str) -> None:
     """What is told of an idle law is what is told when all its questions are asked."""

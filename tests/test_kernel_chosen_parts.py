@@ -30,6 +30,7 @@ STEPS = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", STEPS)
 def test_parts_are_chosen_in_place_of_arrays(name: str) -> None:
     c, i, v, x = T.TensorType("bool", (None,))("c"), T.lvector("i"), T.dvector("v"), T.dvector("x")

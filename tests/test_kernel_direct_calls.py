@@ -55,7 +55,7 @@ def test_one_number_at_each_step(name: str, dtype: str) -> None:
         exactly(f, drawn(dtype, seed))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.parametrize("lanes", [2, 3, 8, 9])
 def test_few_numbers_at_each_step(name: str, lanes: int) -> None:

@@ -67,7 +67,7 @@ def test_only_places_that_count_are_computed() -> None:
     assert kernel.memory < 2.5 * 8 * 100 + 512  # the state and the places
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @pytest.mark.parametrize("axes", [0, 1, (0, 1)])
 @pytest.mark.parametrize("reduce", REDUCED)
 def test_of_matrices(reduce: Any, axes: Any) -> None:

@@ -51,7 +51,7 @@ def written(op: Op, *values: Any) -> bool:
     return whole(f.program, [*map(np.asarray, init), *rest])
 
 
-@pytest.mark.share(6)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("ufunc", ACCUMULATED)
 @pytest.mark.parametrize("name", ["accumulate", "fold", "fold_in_order"])
 def test_ufuncs(name: str, ufunc: str) -> None:

@@ -33,6 +33,7 @@ def delayed(backwards: bool, rows: int = 0) -> Any:
     return scanopt.function([x, s], [ys, ss[-1]], fp="exact", backend="c")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("backwards", [True, False])
 @pytest.mark.parametrize("rows", [0, 3])
 def test_a_delay_line(backwards: bool, rows: int) -> None:

@@ -54,7 +54,7 @@ def test_rows_are_sorted(dtype: str) -> None:
     assert compiled(f)
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(9)
 @pytest.mark.parametrize("count", [2, 3, 4, 5, 6, 7, 8, 9, 10])
 def test_rows_of_few_elements(count: int) -> None:
     """Along each axis, in a loop and outside, with and without what only NumPy's order tells apart."""

@@ -25,6 +25,7 @@ def _matrix(n: int, kind: int) -> Any:
     return x @ x.T if kind == 3 else x
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_small_systems_have_the_bits_of_lapack(n: int, columns: int) -> None:
@@ -78,6 +79,7 @@ def test_numbers_out_of_the_ordinary_are_left_to_lapack(odd: float) -> None:
             np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_stacks_of_systems(n: int, dtype: str) -> None:

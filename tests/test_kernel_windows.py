@@ -45,7 +45,7 @@ def _given(dtype: str, n: int, kind: int) -> Any:
     return kinds[kind].astype(dtype) if dtype != "int64" else RNG.integers(-9, 9, n)
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("name", REDUCED)
 def test_windows_of_several_steps(name: str, dtype: str) -> None:
@@ -59,6 +59,7 @@ def test_windows_of_several_steps(name: str, dtype: str) -> None:
         assert "compiled" in f.kernels[0].state, f.kernels[0].state
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", ["max", "mean"])
 def test_windows_that_do_not_follow_each_other(name: str) -> None:
     """Every other one, backwards, longer than what NumPy adds in one go, or of which the last are cut off."""

@@ -197,6 +197,13 @@ def test_main_job(tmp_path: Path) -> None:
     assert "W_in_1 float64[1, 16] (its value)" in done.stdout
     assert done.stdout.count("optimization  ") == done.stdout.count("unoptimized, ") == 3
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["report-1.html", "report-2.html", "report-3.html"]
+    pages = [
+        f"page of {name}: {tmp_path / f'report-{n}.html'}" for n, name in enumerate(("fit", "forecast", "network"), 1)
+    ]
+    assert done.stdout.rstrip().splitlines()[-3:] == pages
+    assert "picture: build/examples/sunspots.svg" in done.stdout
+    picture = (ROOT / "build" / "examples" / "sunspots.svg").read_text(encoding="utf-8")
+    assert "two standard errors" in picture
 
 
 # ---- the command line ----

@@ -129,6 +129,7 @@ def check_algebra(node: Scan) -> None:
         )
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("first", SEEDS[::100])
 def test_algebra(first: int) -> None:
     for seed in range(first, first + 100):

@@ -52,6 +52,7 @@ HOMES = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("home", HOMES)
 def test_names_of_the_documents(home: str) -> None:
     code = f"import scanopt\nfor name in {HOMES[home].split()}: assert getattr(scanopt.{home}, name), name"

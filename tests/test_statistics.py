@@ -130,7 +130,7 @@ def numpys(of: Callable[[Any, Any], Any], x: Any) -> list[Any]:
 CASES = [(name, on) for name, use in USES.items() for on in use.on.split()]
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 @pytest.mark.parametrize(("name", "on"), CASES, ids=[f"{name}-{on}" for name, on in CASES])
 def test_as_numpy(name: str, on: str) -> None:
     use, value = USES[name], VALUES[on]

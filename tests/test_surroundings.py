@@ -146,7 +146,7 @@ def read_kinds(folder: Path) -> list[str]:
 # ---- the command line ----
 
 
-@pytest.mark.share(2)
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["run", "explain"])
 def test_a_terminal_that_knows_ascii_alone(command: str, file: Path) -> None:
     page = file.with_name("page ü.html")

@@ -368,10 +368,10 @@ def odd_cost(work: Any) -> float:
     return 5000.0 if work.kind in ("loop", "step") else 1.0
 
 
-@pytest.mark.share(3)
-@pytest.mark.parametrize("start", range(0, 60, 20))
+@pytest.mark.share(6)
+@pytest.mark.parametrize("start", range(0, 60, 10))
 def test_random_recurrences(start: int) -> None:
-    for seed in range(start, start + 20):
+    for seed in range(start, start + 10):
         made = generate(seed)
         inputs, values = list(made.inputs), list(made.inputs.values())
         wanted = scanopt.interpret(made.outputs, made.inputs)

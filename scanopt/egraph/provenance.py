@@ -178,7 +178,8 @@ def _equalities(law: Law, back: ReadBack) -> Iterator[tuple[int, Equality]]:
 
 def _tables() -> Iterator[str]:
     """Tables of forms with the law that made them, and rules for forms that no law made."""
-    yield "(ruleset as_written) (ruleset by_facts)"
+    yield "(ruleset as_written)"
+    yield "(ruleset by_facts)"
     for head, sorts in _SORTS.items():
         yield f"(function made_{head} ({' '.join(sorts)}) String :merge old)"
         row = " ".join(f"x{n}" for n in range(len(sorts)))

@@ -105,16 +105,21 @@ class Attack:
 
     def firing(self) -> list[Finding]:
         """It fires on every example, of which all laws make no forms without end, and on no `never` program."""
-        out: list[Finding] = []
+        return [*self.on_examples(), *self.on_never()]
+
+    def on_examples(self) -> Iterator[Finding]:
+        """It fires on every example, of which all laws make no forms without end."""
         for n, program in enumerate(self.law.example):
             if not self.fires(program):
-                out.append(self._finding("example", f"does not fire on example {n}"))
+                yield self._finding("example", f"does not fire on example {n}")
             if limit := self._with_all(program)[1].stopped_by:
-                out.append(self._finding("example", f"reaches the limit of {limit} on example {n}"))
+                yield self._finding("example", f"reaches the limit of {limit} on example {n}")
+
+    def on_never(self) -> Iterator[Finding]:
+        """It fires on no `never` program, whatever all laws make of it."""
         for n, program in enumerate(() if self._never_together() else self.law.never):
             if self.fires(program):
-                out.append(self._finding("never", f"fires on never {n}"))
-        return out
+                yield self._finding("never", f"fires on never {n}")
 
     def _never_together(self) -> bool:
         """Whether it does not fire on the `never` programs as one: then it does not on any of them."""

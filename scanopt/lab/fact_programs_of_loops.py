@@ -48,8 +48,10 @@ def _products_in_a_loop_in_a_loop(X: Any, Y: Any) -> Any:
 
 # chunked: what a chunk computes at once does not raise, has rows of one length, and rounds alike.
 @_kept
-def _one_step_until(x: Any, a: Any) -> Any:
-    return scan(lambda v, a: (T.exp(v) * a, until(v > 1)), x, None, a, n_steps=1)[0]
+def _one_step_until(X: Any) -> Any:
+    zeros = T.zeros((1, 1))
+    first, rows = scan(lambda v, s: ([s, zeros[0]], until(X.sum() > 1)), X, [2.0, None], n_steps=1)[0]
+    return [rows[-1], scan(lambda v, s, w: (w, until(v.sum() > 1)), zeros, [3.0], first[-1])[0]]
 
 
 # mirrors: what is costly to compute twice is read from the trace, if it is the same and has one length.

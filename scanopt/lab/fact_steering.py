@@ -23,6 +23,7 @@ STEERING: dict[str, str] = {
     "unexpanded 0 unexpanded(op)": "what is known as operators of the table is batched one of them by one",
     "batched 0 unexpanded(op)": "what is known as operators of the table is batched one of them by one",
     "chunked 2 c != e": "where a chunk is one step there is nothing to gain, without end",
+    "chunked 3 c != e": "where a chunk is one step there is nothing to gain, without end",
     "part_of_argument 2 xs = (x, *r)": "any value of that shape has such a part, but only arguments are asked for",
     "part_of_argument 3 xs = (x, *r)": "any value of that shape has such a part, but only arguments are asked for",
 }

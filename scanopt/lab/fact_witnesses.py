@@ -380,6 +380,7 @@ WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "chunked 1 to_chunk(c, v)": "sum beside others",
     "chunked 1 becomes(s, u)": "value_seen_backwards, never 0",
     "chunked 2 c != e": "one step until",
+    "chunked 3 c != e": "one step until",
     "chunked 3 to_chunk(c, v)": "state_of_sequence, never 1",
     "chunked 3 v = op(*xs)": "value_seen_backwards, never 0",
     "chunked 3 safe(op)": "powers in chunks",
