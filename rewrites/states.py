@@ -12,6 +12,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, as_row, const_at, delay, hold, ops, seq, steps
 from scanopt.facts.lists import before
 from scanopt.facts.loops import tells_no_length, within
+from scanopt.facts.numbers import differ
 from scanopt.facts.parts import takes_one
 from scanopt.facts.states import becomes, passes_on
 from scanopt.facts.values import at_least
@@ -77,12 +78,15 @@ def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equ
     never=(
         lambda x, y: _beside(lambda v, s: T.tanh(s) + v, x[0], y),
         lambda x, y: _beside(lambda v, s: T.exp(v), x[0], y, end=True),
+        lambda x, y: _beside(lambda v, s: s, _taps(x, [-2]), y, end=True),
     ),
 )
 def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equation:
-    """A state whose update is a row of a sequence is that sequence, k steps late, after rows of its init."""
+    """A state whose update is a row of a sequence, and not its own value, is that sequence, k steps late, after rows
+    of its init."""
+    left, row = delay(c, init, s, k), seq(c, X)
     late = ops.concatenate(init[-k:], X, axis=0)[: steps(c)]
-    return Equation(delay(c, init, s, k), seq(c, late), when=[becomes(s, seq(c, X)), before(c, X)])
+    return Equation(left, seq(c, late), when=[becomes(s, row), before(c, X), differ(left, row)])
 
 
 @law(

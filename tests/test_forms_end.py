@@ -44,6 +44,10 @@ def _zeros_until() -> Any:
     return T.concatenate([rows[-1], last])
 
 
+def _repeated() -> Any:
+    return scanopt.scan(lambda v, s: (s, scanopt.until(s > 0.5)), x, dict(initial=y[:3], taps=[-3]))[0]
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -88,6 +92,7 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
         150,
         lambda: scanopt.scan(lambda v, s, t: [s * 0.5 + t, t - 0.1 * s + v], x, [np.float64(1)] * 2)[0][1],
     ),
+    "a state that repeats until it ends": (70, _repeated),
     "rows of zeros in loops of one step that may end": (200, _zeros_until),
     "slope of a map": (250, lambda: T.grad(_mapped(lambda v: ((v * 0.5 + 1.0) * 2.0) ** 3).sum() * 0.25, x)),
 }

@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from scanopt.calculus.law import Law
 from scanopt.egraph.schedule import Phase, Schedule
@@ -183,19 +184,19 @@ def run_schedule(
 def next_size(growth: Sequence[int]) -> float:
     """How large the e-graph may be after one more round: it grows as before, unless growth itself grows.
 
-    A round cannot be stopped half way, so an explosion has to be recognized one round ahead.  growth: forms after each
-    round.
+    A round cannot be stopped half way, so an explosion has to be recognized one round ahead; many programs grow fast in
+    one round, and few in two that follow each other.  growth: forms after each round.
 
-    >>> next_size([10, 20, 200]), next_size([300, 600, 1200])
-    (20000.0, 2400.0)
+    >>> next_size([10, 20, 200]), next_size([100, 120, 400]), next_size([100, 120, 400, 1600])
+    (20000.0, 960.0, 6742.857142857143)
     """
     size = float(growth[-1])
     if len(growth) >= 3:
-        before, last = growth[-2] - growth[-3], growth[-1] - growth[-2]
+        *_, earlier, before, last = (0, *(new - old for old, new in pairwise(growth)))
         if growth[-1] > 4 * growth[-2]:
             size *= (growth[-1] / growth[-2]) ** 2
         elif last > before > 0:
-            size += last * last / before
+            size += last * (last / before if before > earlier > 0 else 2)
     return size
 
 
