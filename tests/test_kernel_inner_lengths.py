@@ -153,9 +153,36 @@ def test_places_that_move_by_one_are_compared_before_the_loop(put: int, read: in
     for first, last in ((3, 18), (-2, 9), (5, 22), (4, 4)):
         a = x, np.array([0, 1, 3, -1, 2]), np.int64(first), np.int64(last)
         assert outcome(found, a) == outcome(found.unoptimized, a)
-    text = str(found.compiled(*a).kernels[0])
-    quick = text[: text.rindex("} else {")].rpartition("while (t")[2]
+    assert_no_step_looks(str(found.compiled(*a).kernels[0]))
+
+
+def assert_no_step_looks(text: str) -> None:
+    """The steps that are written twice compare no place the first time."""
+    quick = text[: text.rindex("const int64 stopt")].rpartition("while (t")[2]
     assert "return -1" not in quick, text
+
+
+def test_steps_in_range_between_others_compare_no_places() -> None:
+    """A loop that ends early, of places held in range: both sides of an element, at the first and the last one, too."""
+
+    def f(x: Any, k: Any, most: Any) -> Any:
+        n = x.shape[0]
+
+        def one(x: Any, i: Any) -> Any:
+            def step(c: Any) -> Any:
+                j, x = c
+                around = x[T.maximum(j - 1, 0)] - x[(j + 1) % n] * x[T.minimum(j + 2, n - 1)]
+                return j + 1, T.set_subtensor(x[j], x[j] * 0.5 + around)
+
+            return lax.while_loop(lambda c: (c[0] < most) & (x[c[0] % n] < 2.0), step, (i, x))[1], ()
+
+        return lax.scan(one, x, k)[0]
+
+    found = jit(f, backend="c", fp="exact")
+    for k, most in (([0, 3, 1], 9), ([-2, 7], 8), ([2, -9, 1], 10), ([1, 0], 2**62), ([8, 9], 7)):
+        a = RNG.normal(size=9), np.array(k), np.int64(most)
+        assert outcome(found, a) == outcome(found.unoptimized, a)
+    assert_no_step_looks(str(found.compiled(*a).kernels[0]))
 
 
 def test_the_greatest_of_nothing_is_an_error_and_a_fold_of_nothing_is_not() -> None:

@@ -39,16 +39,15 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
-from scanopt.backends.kernels.places_in_range import chooses, in_range, wrapped
+from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range, wrapped
 from scanopt.backends.kernels.random_words import HELPERS
+from scanopt.backends.kernels.steps_in_c import chosen_for, hands_on, is_apart, is_short, multiplies
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
-__all__ = ["NAME", "Printer", "bare", "c_text", "is_short", "literal"]
+__all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
 
 NAME = "scanopt_kernel"
-MOST_UNROLLED = 40
-"""Statements of a step that is written out several times."""
 HEAD = """\
 typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
 typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
@@ -216,15 +215,11 @@ class Printer:
                 yield from self._body(body, depth)
             case Steps(var=var, body=body):
                 yield f"{space}int64 {var} = 0;"
-                self.chosen |= _chosen(body)
+                self.chosen |= chosen_for(body)
                 if self.one_by_one:
                     self.late |= late_choices(body)
                 if found := in_range(x) if self.one_by_one else None:
-                    yield f"{space}if ({bare(self.expression(found[0]))}) {{"
-                    yield from self._steps(found[1], depth + 1, chooses(found[1].body))
-                    yield f"{space}}} else {{"
-                    yield from self._steps(x, depth + 1)
-                    yield f"{space}}}"
+                    yield from self._two_ways(x, found, depth)
                 else:
                     yield from self._steps(x, depth)
                 self.in_step = before
@@ -238,8 +233,30 @@ class Printer:
         self.in_step = before
         yield f"{space}}}"
 
-    def _steps(self, x: Steps, depth: int, apart: bool = False) -> Iterator[str]:
-        """A loop in steps.  apart: whether no vectors are made: gcc 12 makes wrong ones of reads by a condition."""
+    def _two_ways(self, x: Steps, quick: InRange, depth: int) -> Iterator[str]:
+        """A loop in steps, some of which are known to have all places in range."""
+        space, t, count = "    " * depth, x.var, self.expression(x.count)
+        first, end, stop, over = f"first{t}", f"end{t}", f"stop{t}", f"over{t}" if x.until is not None else ""
+        self.in_step = False
+        yield f"{space}const int64 {first} = {bare(self.expression(quick.first))};"
+        yield f"{space}const int64 {end} = {bare(self.expression(quick.end))};"
+        self.in_step = True
+        if over:
+            yield f"{space}bool8 {over} = 0;"
+        yield f"{space}while ({t} < {count}{f' && !{over}' if over else ''}) {{"
+        yield f"{space}    if ({t} >= {first} && {t} < {end}) {{"
+        yield from self._steps(replace(quick.steps, count=Var(end)), depth + 2, chooses(quick.steps.body), over)
+        yield f"{space}    }} else {{"
+        yield f"{space}        const int64 {stop} = {t} < {first} && {first} < {end} ? {first} : {count};"
+        yield from self._steps(replace(x, count=Var(stop)), depth + 2, over=over)
+        yield f"{space}    }}"
+        yield f"{space}}}"
+
+    def _steps(self, x: Steps, depth: int, apart: bool = False, over: str = "") -> Iterator[str]:
+        """A loop in steps.  apart: whether no vectors are made: gcc 12 makes wrong ones of reads by a condition.
+
+        over: the variable that tells whether it ended early.
+        """
         space = "    " * depth
         if self.unrolls(x):
             yield f"{space}UNROLLED"
@@ -249,16 +266,16 @@ class Printer:
         yield from self._body(x.body, depth)
         yield f"{space}    {x.var}++;"
         if x.until is not None:
-            yield f"{space}    if ({self.expression(x.until)}) break;"
+            yield f"{space}    if ({self.expression(x.until)}) {f'{{ {over} = 1; break; }}' if over else 'break;'}"
         yield f"{space}}}"
 
     def unrolls(self, x: Steps) -> bool:
         """Whether several steps are written at once."""
-        return is_short(x.body) and _hands_on(x.body)
+        return is_short(x.body) and hands_on(x.body)
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
-        apart = [x for x in body if isinstance(x, Store) and _apart(x.index)]
-        if self.one_by_one and len(apart) > 1 and any(_multiplies(v) for x in inside(body) for v in expressions(x)):
+        apart = [x for x in body if isinstance(x, Store) and is_apart(x.index)]
+        if self.one_by_one and len(apart) > 1 and any(multiplies(v) for x in inside(body) for v in expressions(x)):
             yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
         checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := wrapped(*body[i : i + 2]))}
         for i, stmt in enumerate(body):
@@ -323,46 +340,6 @@ class Printer:
         op, (dtype, *_) = self.loops[x.slot]
         packed = x.strides == (ZERO, item_size(dtype), ZERO)
         return reduction(op, dtype) if packed else None
-
-
-def is_short(body: tuple[Stmt, ...]) -> bool:
-    """Whether a step is a few statements without branches."""
-    return len(body) <= MOST_UNROLLED and all(isinstance(x, Let | Set | Point | Store) for x in body)
-
-
-def _chosen(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that something else may be chosen for."""
-    choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
-    sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
-    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"}
-
-
-def _hands_on(body: tuple[Stmt, ...]) -> bool:
-    """Whether a step moves what one variable was to another: in several steps at once, names do that."""
-    moved = {x.name: x.value for x in body if isinstance(x, Set)}
-    return any(isinstance(value, Var) and value.name in moved for value in moved.values())
-
-
-def _apart(index: Expr) -> bool:
-    """Whether what is stored there lies apart from what the next run of a loop stores, by a number."""
-    match index:
-        case Lit():
-            return True
-        case Do(op="multiply", args=(_, Lit())):
-            return True
-        case Do(op="add", args=args):
-            return any(map(_apart, args)) and not any(isinstance(a, Var) for a in args)
-    return False
-
-
-def _multiplies(x: Expr) -> bool:
-    """Whether it is made of a product of floats."""
-    match x:
-        case Do(op=op, args=args, of=of):
-            return (op in ("multiply", "square") and np.dtype(of).kind == "f") or any(map(_multiplies, args))
-        case Cast(arg=arg):
-            return _multiplies(arg)
-    return False
 
 
 def _known(x: float, dtype: str) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.fetched_rows import FETCHING, Fetched, fetched_rows
 from scanopt.backends.kernels.ir import ONE, Expr, Fail, For, Inner, Kernel, Load, Point, Steps, Stmt, Store
-from scanopt.backends.kernels.print_c import is_short
 from scanopt.backends.kernels.print_cuda import (
     CudaPrinter,
     assembled,
@@ -18,6 +17,7 @@ from scanopt.backends.kernels.print_cuda import (
     start_of_lane,
 )  # fmt: skip
 from scanopt.backends.kernels.recipe import Recipe
+from scanopt.backends.kernels.steps_in_c import is_short
 
 __all__ = ["THREADS", "lanes_text"]
 
