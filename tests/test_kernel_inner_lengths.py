@@ -117,11 +117,41 @@ def test_sums_in_another_order_are_in_kernels_too() -> None:
     in_one_kernel(put_together, RNG.normal(size=12), fp="reassoc")
 
 
+def factors(A: Any) -> Any:
+    """LU, an element at a time: the innermost loop goes through integers that the outermost one tells."""
+
+    def column(k: Any, A: Any) -> Any:
+        def row(i: Any, A: Any) -> Any:
+            A = T.set_subtensor(A[i, k], A[i, k] / A[k, k])
+            take = lambda j, A: T.set_subtensor(A[i, j], A[i, j] - A[i, k] * A[k, j])  # noqa: E731
+            return lax.fori_loop(k + 1, A.shape[0], take, A)
+
+        return lax.fori_loop(k + 1, A.shape[0], row, A)
+
+    return lax.fori_loop(0, A.shape[0], column, A)
+
+
+def there_and_back(x: Any) -> Any:
+    """The second loop reads what the first one carries last."""
+    y = lax.fori_loop(1, x.shape[0], lambda i, y: T.set_subtensor(y[i], y[i] - 0.5 * y[i - 1]), x)
+    return lax.fori_loop(1, x.shape[0], lambda i, z: T.set_subtensor(z[-1 - i], z[-1 - i] * y[i] + z[-i]), y * 2.0)
+
+
 def test_no_array_is_copied_at_each_step() -> None:
-    for f, x in ((failures, RNG.integers(0, 2, 9)), (sorted_by_insertion, RNG.normal(size=9))):
+    cases = (
+        (failures, RNG.integers(0, 2, 9)),
+        (sorted_by_insertion, RNG.normal(size=9)),
+        (factors, RNG.normal(size=(5, 5))),
+    )
+    for f, x in cases:
         _, _, steps = in_one_kernel(f, x).partition("while (t < 1)")
         loop = steps[steps.index("while (t", 20) :]
         assert "for (int64" not in loop, loop
+
+
+def test_a_loop_that_another_one_reads_the_last_state_of_keeps_no_other() -> None:
+    in_one_kernel(there_and_back, RNG.normal(size=9))
+    assert "all rows" not in str(jit(there_and_back).compiled(RNG.normal(size=9)).program)
 
 
 def test_what_is_wrong_inside_is_told_as_without_a_kernel() -> None:

@@ -14,7 +14,7 @@ from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.inner_bodies import rewritten_inside
-from scanopt.program.ir import Branch, Compute, Either, Step
+from scanopt.program.ir import Branch, Compute, Either, Loop, Step
 from scanopt.program.text import names_read
 
 __all__ = [
@@ -44,7 +44,9 @@ def with_parts_by_ends(
     wanted: names that are read afterwards.  top: whether the steps are those of a program, which run once.  types: of
     all names, to which names made here are added.
     """
-    there = steps if top else _with_rows_that_are_there(steps)
+    there = (
+        steps if top else _counted_deeper([_counted_anyway(x, types) for x in _with_rows_that_are_there(steps)], types)
+    )
     found = [rewritten_inside(x, lambda body, after: with_parts_by_ends(body, after, types)) for x in there]
     if top:
         return tuple(found)
@@ -54,6 +56,52 @@ def with_parts_by_ends(
     parts = [*_with_starts_of_extremes([*_without_repeats(parts, wanted, types)], wanted, new, types)]
     made = {x.out for x in parts if isinstance(x, Compute)}
     return tuple(y for x in parts for y in ((x,) if _of_last(x) else where_it_runs(x, made, types)))
+
+
+def _counted_anyway(x: Step, types: Types) -> Step:
+    """A step that makes evenly spaced integers where a loop runs, without the guard: kernels count, and make none."""
+    op = guarded(x.op) if isinstance(x, Compute) else None
+    if op is None or not isinstance(x, Compute):
+        return x
+    plain = replace(x, op=op, args=x.args[1:])
+    return plain if counts_up(plain, types) else x
+
+
+def _counted_deeper(steps: Sequence[Step], types: Types) -> Iterator[Step]:
+    """Steps where evenly spaced integers that a loop inside a loop reads are made in the step that reads them."""
+    counted = {x.out: x for x in steps if isinstance(x, Compute) and counts_up(x, types)}
+    for x in steps:
+        if (
+            isinstance(x, Loop)
+            and x.keeps
+            and (names := {a: f"{a}#{x.keeps[0].out}" for a in counted if _reads_rows(x.body, a)})
+        ):
+            types |= {new: types[a] for a, new in names.items()}
+            made = tuple(replace(counted[a], out=new) for a, new in names.items())
+            yield replace(x, body=(*made, *_reading(x.body, names)))
+        else:
+            yield x
+
+
+def _bodies(x: Step) -> Sequence[Sequence[Step]]:
+    return [x.body] if isinstance(x, Loop) else [x.then, x.otherwise] if isinstance(x, Branch) else []
+
+
+def _reads_rows(steps: Sequence[Step], name: str) -> bool:
+    """Whether a loop reads the rows of an array."""
+    inside = (body for x in steps for body in _bodies(x))
+    mine = any(isinstance(x, Loop) and any(r.source == name for r in x.reads) for x in steps)
+    return mine or any(_reads_rows(body, name) for body in inside)
+
+
+def _reading(steps: Sequence[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
+    """Steps of which loops read rows of other arrays.  names: of these, by the names of those that they read now."""
+
+    def read(x: Step) -> Step:
+        reads = tuple(replace(r, source=names.get(r.source, r.source)) for r in x.reads) if isinstance(x, Loop) else ()
+        return replace(x, reads=reads) if isinstance(x, Loop) else x
+
+    return tuple(rewritten_inside(read(x), lambda body, _: _reading(body, names)) for x in steps)
 
 
 def _of_last(x: Step) -> bool:

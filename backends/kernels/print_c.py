@@ -39,9 +39,10 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
-from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range, wrapped
+from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.steps_in_c import chosen_for, hands_on, is_apart, is_short, multiplies
+from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
 

@@ -20,6 +20,7 @@ from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.filled_arrays import written_in_order
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.invariant_loops import invariant_loops
+from scanopt.analysis.known_operands import fits_in_any_case
 from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.parts_of_elements import arguments_in_parts, related_to_parts
@@ -29,7 +30,6 @@ from scanopt.analysis.shared_operands import products_beside
 from scanopt.analysis.signs import facts_of_signs, opposite_operators
 from scanopt.analysis.static_shapes import stacked_states, static_shapes
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
-from scanopt.array.abstract import cannot_raise
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
 from scanopt.array.operators.control import IFELSE
@@ -204,7 +204,7 @@ def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
     """What is known of terms that may raise."""
     for i, f in g.forms():
         if isinstance(f.operator, Op) and f.operator.can_raise:
-            if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
+            if fits_in_any_case(g, f.operator, f.args):
                 yield "harmless", (i,)
             elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES and not f.operator.spec.effect:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
@@ -218,15 +218,6 @@ _TOGETHER = ("concatenate", "stack")
 
 _OF_MATRICES = ("factorization", "solving", "system")
 """Classes of cost of linear algebra, which has laws of its own for matrices that may be singular."""
-
-
-def _operand(g: Encoded, i: int) -> Operand:
-    """What is known of a term whatever the inputs are."""
-    (form,) = g.classes[i]
-    while form.kind == "hold":
-        (form,) = g.classes[form.args[0]]
-    type = g.types[i]
-    return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
 
 
 _TRAITS = {

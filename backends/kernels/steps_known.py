@@ -1,0 +1,211 @@
+"""What is known of the numbers of a loop's steps: how far they move, which are places, what holds these in range."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, zip_longest
+
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Cast,
+    Declare,
+    Do,
+    Expr,
+    Fail,
+    If,
+    Let,
+    Lit,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Var,
+    plus,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.walks import inside
+
+__all__ = ["Held", "KnownSteps", "Place", "known_steps", "wrapped"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A number: a sum of variables as they are before the first step, each some times, and a constant."""
+
+    times: tuple[tuple[str, int], ...] = ()
+    constant: int = 0
+
+    def plus(self, other: Place, sign: int) -> Place:
+        """The sum of two, or the difference."""
+        found = dict(self.times)
+        for name, k in other.times:
+            found[name] = found.get(name, 0) + sign * k
+        left = tuple(sorted((name, k) for name, k in found.items() if k))
+        return Place(left, self.constant + sign * other.constant)
+
+    def start(self, var: str) -> Expr:
+        """Its value in the first step.  var: the number of steps before."""
+        found: Expr = ZERO
+        for name, k in self.times:
+            if name != var and k == -1:
+                found = Do("subtract", (found, Var(name)), INDEX, INDEX)
+            elif name != var:
+                found = plus(found, times(Lit(k), Var(name)))
+        return plus(found, Lit(self.constant))
+
+
+@dataclass
+class KnownSteps:
+    """What is known of steps: by name the form of a number, None where there is none; by which numbers others move.
+
+    once: what is set once in a step; moves: by name how far it moves from step to step; ones: what must be 1 for that.
+    checks: by name of a place its form, and the length of its axis; held: by name of what is held in range what is.
+    """
+
+    var: str
+    once: set[str]
+    forms: dict[str, Place | None]
+    moves: dict[str, int]
+    ones: dict[str, str] = field(default_factory=dict[str, str])
+    checks: dict[str, tuple[Place, Expr]] = field(default_factory=dict[str, tuple[Place, Expr]])
+    held: dict[str, Held] = field(default_factory=dict[str, "Held"])
+
+    def form(self, x: Expr) -> Place | None:
+        """The form of a number."""
+        match x:
+            case Lit(value=int() as value, dtype="int64"):
+                return Place((), int(value))
+            case Var(name=name, dtype="int64"):
+                return self.forms.get(name, Place(((name, 1),)))
+            case Cast(arg=Var(dtype="int64") as arg, dtype="int64"):
+                return self.form(arg)
+            case Do(op="add" | "subtract" as op, args=(a, b), dtype="int64", of="int64"):
+                left, right = self.form(a), self.form(b)
+                return left.plus(right, 1 if op == "add" else -1) if left and right else None
+        return None
+
+    def slope(self, form: Place) -> int | None:
+        """How far a number moves from step to step; None where that is not known."""
+        if any(name in self.once and name not in self.moves for name, _ in form.times):
+            return None
+        return sum(k * self.moves.get(name, 0) for name, k in form.times)
+
+    def moves_by(self, x: Expr) -> int | None:
+        """How far the number moves that a value is; None where that is not known."""
+        form = self.form(x)
+        return None if form is None else self.slope(form)
+
+    def look(self, body: Sequence[Stmt]) -> None:
+        """Note the numbers of a body in order."""
+        for x, after in zip_longest(body, body[1:]):
+            match x:
+                case Let(name=name, value=value):
+                    place = wrapped(x, after) if after else None
+                    held = self.held.get(name)
+                    at, axis = (held.place, held.length) if held else place[1:] if place else (value, None)
+                    form = self.form(at)
+                    self.forms[name] = form
+                    if form and axis is not None:
+                        self.checks[name] = form, axis
+                case Set(name=name, value=value) if name in self.once:
+                    self._moved(name, self.form(value))
+                    self.forms[name] = None
+                case If(then=then, otherwise=otherwise):
+                    self.look(then)
+                    self.look(otherwise)
+                case _:
+                    pass
+
+    def _moved(self, name: str, form: Place | None) -> None:
+        by = form and form.plus(Place(((name, 1),)), -1)
+        match by:
+            case Place(times=(), constant=1 | -1 as constant):
+                self.moves[name] = constant
+            case Place(times=((other, 1),), constant=0) if other not in self.forms and other not in self.once:
+                self.moves[name], self.ones[name] = 1, other
+            case _:
+                pass
+
+
+def known_steps(x: Steps, every: Sequence[Stmt]) -> KnownSteps:
+    """What is known of the steps of a loop."""
+    sets = Counter(s.name for s in every if isinstance(s, Set))
+    once = {s.name for s in x.body if isinstance(s, Set) and sets[s.name] == 1}
+    made = {s.name for s in every if isinstance(s, Let | Set | Declare | Point)} - once
+    known = KnownSteps(x.var, once, dict.fromkeys(made), {x.var: 1})
+    known.look(x.body)
+    known.moves = {name: k for name, k in known.moves.items() if name == x.var or name in once}
+    held = {name: y for name, y in _held(x.body, known) if known.moves_by(y.place) in (-1, 1)}
+    if held:
+        again = KnownSteps(x.var, once, dict.fromkeys(made), {}, held=held)
+        again.look(x.body)
+        known = replace(again, moves=known.moves, ones=known.ones)
+    return known
+
+
+@dataclass(frozen=True)
+class Held:
+    """A number held in an axis, as max(place, 0): the place itself, where that is in the axis and tests hold."""
+
+    place: Expr
+    length: Expr
+    tests: tuple[Expr, ...]
+
+
+def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, Held]]:
+    """What places are held in their axes by."""
+    lets = {x.name: x.value for x in inside(body) if isinstance(x, Let) and x.dtype == INDEX}
+    for place, length in _compared(body):
+        name = place.arg if isinstance(place, Cast) else place
+        if isinstance(name, Var) and name.name in lets and known.moves_by(length) == 0:
+            found = _let_go(lets[name.name], length, lets, known)
+            if found:
+                yield name.name, Held(found[0], length, found[1])
+
+
+def _compared(body: Sequence[Stmt]) -> Iterator[tuple[Expr, Expr]]:
+    """The places that are compared with the length of an axis, and these lengths."""
+    for x, after in pairwise(body):
+        if place := wrapped(x, after):
+            yield place[1:]
+    for x in body:
+        if isinstance(x, If):
+            yield from _compared(x.then)
+            yield from _compared(x.otherwise)
+
+
+def _let_go(x: Expr, length: Expr, lets: Mapping[str, Expr], known: KnownSteps) -> tuple[Expr, tuple[Expr, ...]] | None:
+    """What is held in an axis of a length, and tests of whether it is what holds it where it is in it."""
+    while isinstance(x, Var) and x.name in lets:
+        x = lets[x.name]
+    if not isinstance(x, Do) or x.of != INDEX or x.op not in ("maximum", "minimum", "remainder"):
+        return None
+    a, b = x.args if known.moves_by(x.args[1]) == 0 else x.args[::-1]
+    if known.moves_by(b) != 0 or (x.op == "remainder" and (b != x.args[1] or isinstance(b, Lit))):
+        return None
+    form = known.form(b)
+    assert form is not None
+    end = form.start(known.var)
+    if x.op == "maximum":
+        test = Do("less_equal", (end, ZERO), "bool", INDEX)
+    elif x.op == "minimum":
+        test = Do("less_equal", (length, plus(end, ONE)), "bool", INDEX)
+    else:
+        test = Do("equal", (end, length), "bool", INDEX)
+    place, tests = _let_go(a, length, lets, known) or (a, ())
+    return place, tests if test == Do("less_equal", (ZERO, ZERO), "bool", INDEX) else (*tests, test)
+
+
+def wrapped(x: Stmt, test: Stmt) -> tuple[str, Expr, Expr] | None:
+    """The variable, the place and the length of a place that may count from the end, and is compared next."""
+    match x, test:
+        case (
+            Let(name=name, value=Do(op="where", args=(below, Do(op="add", args=(place, length)), same)), dtype="int64"),
+            If(test=Do(op="greater_equal", args=(Cast(arg=Var(name=tested)), Cast(arg=axis))), then=(Fail(status=-1),)),
+        ) if (place, name, length) == (same, tested, axis) and below == Do("less", (place, ZERO), "bool", "int64"):
+            return name, place, length
+    return None

@@ -1,0 +1,44 @@
+"""Operators that do not raise whatever the inputs of a program are, as what is known of their arguments tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scanopt.array.abstract import cannot_raise
+from scanopt.array.op import Op, Operand
+from scanopt.calculus.encoded import Encoded
+
+__all__ = ["fits_in_any_case"]
+
+
+def fits_in_any_case(g: Encoded, op: Op, args: Sequence[int]) -> bool:
+    """Whether an operator of these terms cannot raise.
+
+    The last entry of what is joined of one row and others is there, however many others there are.
+    """
+    known = [_operand(g, a) for a in args]
+    if op.accepts_longer:
+        known[0] = replace(known[0], shape=_least_shape(g, args[0]))
+    return cannot_raise(op, known)
+
+
+def _operand(g: Encoded, i: int) -> Operand:
+    """What is known of a term."""
+    (form,) = g.classes[i]
+    while form.kind == "hold":
+        (form,) = g.classes[form.args[0]]
+    type = g.types[i]
+    return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
+
+
+def _least_shape(g: Encoded, i: int) -> tuple[int | None, ...]:
+    """The lengths of a term, each the one that is known, or that of the known parts which it is joined of."""
+    (form,), shape = g.classes[i], g.types[i].shape
+    while form.kind == "hold":
+        (form,) = g.classes[form.args[0]]
+    if not isinstance(form.operator, Op) or form.operator.name != "concatenate" or None not in shape:
+        return shape
+    axis = form.operator.options["axis"] % len(shape)
+    rows = sum(_least_shape(g, a)[axis] or 0 for a in form.args)
+    return tuple(rows if n is None and k == axis else n for k, n in enumerate(shape))
