@@ -92,12 +92,14 @@ _IN_STEP = {
     "minimum_in_step": "({ T r = a; if (!(a < b)) { ONE_BY_ONE r = b; } r; })",
 }  # fmt: skip
 """Of integers: a step goes on from the one that is likely, and waits for no comparison."""
+_OF_FEW = {"maximum_of_few": "a > b ? a : b", "minimum_of_few": "a < b ? a : b"}
+"""Of integers none of which is the likely one."""
 _REST = "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)"
 _INTEGERS = {
     **_ROWS,
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
     "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "(a > 0) - (a < 0)",
-    **_IN_STEP,
+    **_IN_STEP, **_OF_FEW,
     "absolute": "a < 0 ? -a : a",
     "floor_divide": "b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0))",
     "remainder": _REST,
@@ -107,7 +109,7 @@ _INTEGERS = {
 }  # fmt: skip
 _UNSIGNED = {
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
-    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0", **_IN_STEP,
+    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0", **_IN_STEP, **_OF_FEW,
     "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
     "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
 }  # fmt: skip

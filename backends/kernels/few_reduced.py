@@ -1,4 +1,4 @@
-"""Sums and products of all elements of an array that has few, written out: with the bits of NumPy's inner loops."""
+"""What all elements of an array that has few are put together to, written out: with the bits of NumPy's inner loops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ def is_written_out(node: Reduce, w: Lowering) -> bool:
     """Whether it puts few elements together to one number, in an order that is known."""
     (x,) = node.args
     whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
-    return order_is_known(node.op, node.dtype) and whole and not node.less and not w.device
+    known = order_is_known(node.op, node.dtype) or _is_extreme(node)
+    return known and whole and not node.less and not w.device
+
+
+def _is_extreme(node: Reduce) -> bool:
+    """Whether it is the greatest or the least of integers, which any order suits."""
+    return node.op in ("maximum", "minimum") and np.dtype(node.dtype).kind in "iu"
 
 
 def order_is_known(op: str, dtype: str) -> bool:
@@ -38,6 +44,9 @@ def write_few(node: Reduce, w: Lowering) -> None:
         assert isinstance(value, Array)
         pointer = w.whole(value, value.axes, dtype)
         elements = [Load(pointer, Lit(i), dtype) for i in range(count)]
+    if _is_extreme(node):
+        w.let(node.out, _extreme(f"{node.op}_of_few", elements, dtype), dtype)
+        return
     total = together(node.op, Lit(IDENTITY[node.op], dtype), elements, dtype)
     if node.counted:
         average = Do("divide", (Cast(total, "float64"), Lit(float(count), "float64")), "float64", "float64")
@@ -58,6 +67,14 @@ def together(op: str, start: Expr, elements: list[Expr], dtype: str) -> Expr:
     for x in rest:
         found = _put(op, found, x, dtype)
     return _put(op, start, found, dtype)
+
+
+def _extreme(op: str, elements: list[Expr], dtype: str) -> Expr:
+    """The greatest or the least of elements, of each half first, so that few of them wait for others."""
+    half = len(elements) // 2
+    if not half:
+        return elements[0]
+    return _put(op, _extreme(op, elements[:half], dtype), _extreme(op, elements[half:], dtype), dtype)
 
 
 def _put(op: str, x: Expr, y: Expr, dtype: str) -> Expr:
