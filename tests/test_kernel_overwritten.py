@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
@@ -53,6 +54,18 @@ def test_a_state_that_is_read_once_more_is_not_written_over() -> None:
     values = [RNG.normal(size=n) for n in ((6, 64), 64)]
     for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_a_number_in_the_place_of_itself_is_passed_over(dtype: str) -> None:
+    """Not 0.0 in the place of -0.0, nor places in order."""
+    i, x = T.lvector("i"), T.TensorType(dtype, (None,))("x")
+    xs, _ = scanopt.scan(lambda i, x: T.where(T.eq(x[i], x), x[i - 1], x), i, x)
+    ys, _ = scanopt.scan(lambda i, x: T.where(T.eq(x, x[i]), T.arange(x.shape[0]).astype(dtype), x), i, x)
+    numbers = np.array([0.0, -0.0, np.nan, 2.0]) if dtype == "float64" else np.arange(4)
+    f = scanopt.function([i, x], [xs[-1], ys[-1]], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(0, 20, 12), RNG.choice(numbers, 20)])
+    assert text.count("!= v") == 1, text
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -70,6 +70,7 @@ from scanopt.backends.kernels.overwritten import (
 )
 from scanopt.backends.kernels.parts_set import keeps_around
 from scanopt.backends.kernels.recipe import Given, Number
+from scanopt.backends.kernels.replaced_numbers import with_replacements_passed_over
 from scanopt.backends.kernels.rows_ahead import read_ahead
 from scanopt.backends.kernels.sliding import slide, sliding
 from scanopt.backends.kernels.stages import is_few
@@ -183,7 +184,7 @@ class LoopFrame:
                 self._keep(i, k, after)
             self._move_on()
         w.loops_open.pop()
-        body = with_windows_together(self, step)
+        body = with_windows_together(self, with_replacements_passed_over(step, w))
         body = with_lags_together(loop, self.t, self.steps, body, w)
         w.code += [Steps(self.name, self.steps, body, test), *after]
 

@@ -33,7 +33,7 @@ from scanopt.backends.kernels.ir import (
     Var,
     plus,
 )  # fmt: skip
-from scanopt.backends.kernels.steps_known import Held, KnownSteps, Place, known_steps, wrapped
+from scanopt.backends.kernels.steps_known import HeldPlace, KnownSteps, MovingPlace, known_steps, wrapped
 from scanopt.backends.kernels.walks import expressions, inside
 
 __all__ = ["InRange", "chooses", "in_range"]
@@ -93,7 +93,7 @@ def _along(known: KnownSteps) -> tuple[list[_Along], list[Expr], set[str]]:
         tests += [Do("equal", (Var(v), ONE), "bool", INDEX) for n, v in known.ones.items() if n in dict(form.times)]
         tests += known.held[name].tests if name in known.held else ()
         gone.add(name)
-    along = [(Place(k).start(known.var), by, n, min(c), max(c)) for (k, by, n), c in moving.items()]
+    along = [(MovingPlace(k).start(known.var), by, n, min(c), max(c)) for (k, by, n), c in moving.items()]
     return along, tests, gone
 
 
@@ -132,7 +132,7 @@ def _all(tests: Iterable[Expr | None], op: str = "logical_and") -> Expr | None:
     return first
 
 
-def _unchecked(body: Sequence[Stmt], gone: set[str], held: Mapping[str, Held]) -> list[Stmt]:
+def _unchecked(body: Sequence[Stmt], gone: set[str], held: Mapping[str, HeldPlace]) -> list[Stmt]:
     """A body without the comparisons of some places."""
     found, before = list[Stmt](), None
     for x, after in zip_longest(body, body[1:]):
@@ -191,7 +191,7 @@ def _coordinates(place: Expr) -> list[tuple[Expr, Expr]]:
 def _apart(
     read: list[tuple[Expr, Expr]],
     set_: list[tuple[Expr, Expr]],
-    forms: Mapping[str, Place],
+    forms: Mapping[str, MovingPlace],
     known: KnownSteps,
     count: Expr,
 ) -> tuple[Expr | None, ...] | None:
@@ -211,7 +211,7 @@ def _apart(
         between = now.plus(before, -1)
         moves = known.slope(between)
         between = replace(between, constant=between.constant + slope)
-        same = same and between == Place()
+        same = same and between == MovingPlace()
         start = between.start(known.var)
         if moves == 0 and not between.times:
             tests += [None] if between.constant else []

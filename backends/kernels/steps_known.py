@@ -29,23 +29,23 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.walks import inside
 
-__all__ = ["Held", "KnownSteps", "Place", "known_steps", "wrapped"]
+__all__ = ["HeldPlace", "KnownSteps", "MovingPlace", "known_steps", "wrapped"]
 
 
 @dataclass(frozen=True)
-class Place:
+class MovingPlace:
     """A number: a sum of variables as they are before the first step, each some times, and a constant."""
 
     times: tuple[tuple[str, int], ...] = ()
     constant: int = 0
 
-    def plus(self, other: Place, sign: int) -> Place:
+    def plus(self, other: MovingPlace, sign: int) -> MovingPlace:
         """The sum of two, or the difference."""
         found = dict(self.times)
         for name, k in other.times:
             found[name] = found.get(name, 0) + sign * k
         left = tuple(sorted((name, k) for name, k in found.items() if k))
-        return Place(left, self.constant + sign * other.constant)
+        return MovingPlace(left, self.constant + sign * other.constant)
 
     def start(self, var: str) -> Expr:
         """Its value in the first step.  var: the number of steps before."""
@@ -68,19 +68,19 @@ class KnownSteps:
 
     var: str
     once: set[str]
-    forms: dict[str, Place | None]
+    forms: dict[str, MovingPlace | None]
     moves: dict[str, int]
     ones: dict[str, str] = field(default_factory=dict[str, str])
-    checks: dict[str, tuple[Place, Expr]] = field(default_factory=dict[str, tuple[Place, Expr]])
-    held: dict[str, Held] = field(default_factory=dict[str, "Held"])
+    checks: dict[str, tuple[MovingPlace, Expr]] = field(default_factory=dict[str, tuple[MovingPlace, Expr]])
+    held: dict[str, HeldPlace] = field(default_factory=dict[str, "HeldPlace"])
 
-    def form(self, x: Expr) -> Place | None:
+    def form(self, x: Expr) -> MovingPlace | None:
         """The form of a number."""
         match x:
             case Lit(value=int() as value, dtype="int64"):
-                return Place((), int(value))
+                return MovingPlace((), int(value))
             case Var(name=name, dtype="int64"):
-                return self.forms.get(name, Place(((name, 1),)))
+                return self.forms.get(name, MovingPlace(((name, 1),)))
             case Cast(arg=Var(dtype="int64") as arg, dtype="int64"):
                 return self.form(arg)
             case Do(op="add" | "subtract" as op, args=(a, b), dtype="int64", of="int64"):
@@ -88,7 +88,7 @@ class KnownSteps:
                 return left.plus(right, 1 if op == "add" else -1) if left and right else None
         return None
 
-    def slope(self, form: Place) -> int | None:
+    def slope(self, form: MovingPlace) -> int | None:
         """How far a number moves from step to step; None where that is not known."""
         if any(name in self.once and name not in self.moves for name, _ in form.times):
             return None
@@ -120,12 +120,12 @@ class KnownSteps:
                 case _:
                     pass
 
-    def _moved(self, name: str, form: Place | None) -> None:
-        by = form and form.plus(Place(((name, 1),)), -1)
+    def _moved(self, name: str, form: MovingPlace | None) -> None:
+        by = form and form.plus(MovingPlace(((name, 1),)), -1)
         match by:
-            case Place(times=(), constant=1 | -1 as constant):
+            case MovingPlace(times=(), constant=1 | -1 as constant):
                 self.moves[name] = constant
-            case Place(times=((other, 1),), constant=0) if other not in self.forms and other not in self.once:
+            case MovingPlace(times=((other, 1),), constant=0) if other not in self.forms and other not in self.once:
                 self.moves[name], self.ones[name] = 1, other
             case _:
                 pass
@@ -148,7 +148,7 @@ def known_steps(x: Steps, every: Sequence[Stmt]) -> KnownSteps:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldPlace:
     """A number held in an axis, as max(place, 0): the place itself, where that is in the axis and tests hold."""
 
     place: Expr
@@ -156,7 +156,7 @@ class Held:
     tests: tuple[Expr, ...]
 
 
-def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, Held]]:
+def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, HeldPlace]]:
     """What places are held in their axes by."""
     lets = {x.name: x.value for x in inside(body) if isinstance(x, Let) and x.dtype == INDEX}
     for place, length in _compared(body):
@@ -164,7 +164,7 @@ def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, Held]]
         if isinstance(name, Var) and name.name in lets and known.moves_by(length) == 0:
             found = _let_go(lets[name.name], length, lets, known)
             if found:
-                yield name.name, Held(found[0], length, found[1])
+                yield name.name, HeldPlace(found[0], length, found[1])
 
 
 def _compared(body: Sequence[Stmt]) -> Iterator[tuple[Expr, Expr]]:
