@@ -8,6 +8,7 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, Text, Value, ops, steps
+from scanopt.facts.numbers import differ
 from scanopt.facts.operators import by_element
 from scanopt.facts.values import floating, nothing, of_dtype, positive, scalar, vector
 
@@ -68,11 +69,17 @@ def function_of_given(op: Op, x: Value, n: Value) -> Equation:
     licence="exact",
     enabling=True,
     example=lambda X: _row_sums(X) * 2.0,
-    never=(lambda X, n: T.repeat(_row_sums(X), n, axis=0), lambda X, y: _row_sums(X) * y),
+    never=(
+        lambda X, n: T.repeat(_row_sums(X), n, axis=0),
+        lambda X, y: _row_sums(X) * y,
+        lambda k: scanopt.scan(lambda s: T.maximum(s, s), None, [k], n_steps=2)[0][-1],
+    ),
 )
 def given_and_number(op: Op, x: Value, n: Value, a: Value) -> Equation:
-    """The same beside a number."""
-    return Equation(op(ops.given(x, n), a), ops.given(op(x, a), n), when=[by_element(op), scalar(a)])
+    """The same beside a number, unless that changes nothing."""
+    left = op(ops.given(x, n), a)
+    when = [by_element(op), scalar(a), differ(left, ops.given(x, n))]
+    return Equation(left, ops.given(op(x, a), n), when=when)
 
 
 @law(

@@ -116,7 +116,7 @@ def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equ
 def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: State, j: Int) -> Equation:
     """A state whose update is an earlier value of another state is that state, read further back."""
     both = ops.concatenate(init[-k:], other[-j:], axis=0)
-    when = [passes_on(s, r), becomes(s, delay(c, other, r, j))]
+    when = [passes_on(s, r, j), becomes(s, delay(c, other, r, j))]
     return Equation(delay(c, init, s, k), delay(c, both, r, Int("+", (k, j))), when=when)
 
 

@@ -48,6 +48,11 @@ def _repeated() -> Any:
     return scanopt.scan(lambda v, s: (s, scanopt.until(s > 0.5)), x, dict(initial=y[:3], taps=[-3]))[0]
 
 
+def _passed_on() -> Any:
+    r, s, t = scanopt.scan(lambda r, s, t: [r / 2, t, r / 2 + s], None, [x[0]] * 3, n_steps=1)[0]
+    return r[-1] + s[-1] * t[-1]
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -92,6 +97,8 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
         150,
         lambda: scanopt.scan(lambda v, s, t: [s * 0.5 + t, t - 0.1 * s + v], x, [np.float64(1)] * 2)[0][1],
     ),
+    "a state that is passed on in a loop of one step": (150, _passed_on),
+    "greatest of itself": (60, lambda: scanopt.scan(lambda s: T.maximum(s, s), None, n, n_steps=2)[0][-1]),
     "a state that repeats until it ends": (70, _repeated),
     "rows of zeros in loops of one step that may end": (200, _zeros_until),
     "slope of a map": (250, lambda: T.grad(_mapped(lambda v: ((v * 0.5 + 1.0) * 2.0) ** 3).sum() * 0.25, x)),

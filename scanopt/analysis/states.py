@@ -26,7 +26,7 @@ def passing_on(g: TermGraph, equal: Iterable[Given] = ()) -> Iterator[Given]:
             a, b = one.get(s, s), one.get(form.state, form.state)
             if form.kind == "delay" and a not in target and _end(target, b) != a:
                 target[a] = b
-                yield "passed_on", (s, form.state)
+                yield "passed_on", (s, form.state, form.k)
 
 
 def _end(target: Mapping[object, object], s: object) -> object:

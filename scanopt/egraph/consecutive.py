@@ -139,9 +139,9 @@ def _operators(
     yield when(xs.is_(both_args(m, args(), args()))).then(xs.equals(args()))
 
 
-def _states(m: Move, q: State, r: State, s: State, t: State, v: Value, w: Value, x: Value) -> Rules:
+def _states(j: Int, m: Move, q: State, r: State, s: State, t: State, v: Value, w: Value, x: Value) -> Rules:
     yield when(q.is_(continued(m, s, w)), becomes(s, v)).then(becomes(q, both(m, v, w)))
-    yield when(q.is_(continued(m, s, w)), r.is_(continued(m, t, x)), passed_on(s, t)).then(passed_on(q, r))
+    yield when(q.is_(continued(m, s, w)), r.is_(continued(m, t, x)), passed_on(s, t, j)).then(passed_on(q, r, j))
 
 
 def _products(c: Clock, d: Clock, g: Int, k: Int, m: Move, op: Op, W: Value, x: Value, y: Value) -> Rules:

@@ -26,6 +26,7 @@ from scanopt.calculus.terms import (
     lifted,
     ndim,
     on,
+    ops,
     recent,
     root,
     seq,
@@ -106,7 +107,7 @@ def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, 
 
 
 def _types(
-    c: Clock, e: Clock, m: Move, k: Int, n: Int, d: Text, v: Value, w: Value, x: Value, V: Value, X: Value
+    c: Clock, e: Clock, m: Move, k: Int, n: Int, d: Text, v: Value, w: Value, x: Value, y: Value, V: Value, X: Value
 ) -> Rules:
     """A class with two types stops egglog: the cheapest alarm for an unsound law."""
     yield when(v.is_(seq(c, X)), d.is_(dtype(v))).then(dtype(X).gets(d))
@@ -117,6 +118,8 @@ def _types(
     yield when(v.is_(hold(c, x)), d.is_(dtype(x))).then(dtype(v).gets(d))
     yield when(v.is_(hold(c, x)), n.is_(ndim(v))).then(ndim(x).gets(n))
     yield when(v.is_(hold(c, x)), n.is_(ndim(x))).then(ndim(v).gets(n))
+    yield when(v.is_(ops.given(x, y)), d.is_(dtype(v))).then(dtype(x).gets(d))
+    yield when(v.is_(ops.given(x, y)), n.is_(ndim(v))).then(ndim(x).gets(n))
     for trace in (stack(c, v), tail(c, v, k), recent(c, v, x)):
         yield when(V.is_(trace), d.is_(dtype(v))).then(dtype(V).gets(d))
         yield when(V.is_(trace), n.is_(ndim(v))).then(ndim(V).gets(n + 1))

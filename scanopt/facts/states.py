@@ -48,14 +48,14 @@ def keeps_shape(s: State) -> None:
 
 
 @fact
-def passed_on(s: State, r: State) -> None:
-    """The update of s in the program is an earlier value of r, and r does not depend on s (given)."""
+def passed_on(s: State, r: State, j: Int) -> None:
+    """The update of s in the program is r j steps before, and r does not depend on s (given)."""
 
 
 @query
-def passes_on(s: State, r: State) -> Body:
-    """The update of s in the program is an earlier value of r, another state, which does not depend on s."""
-    return passed_on(s, r), s.differs_from(r)
+def passes_on(s: State, r: State, j: Int) -> Body:
+    """The update of s in the program is r j steps before, another state, which does not depend on s."""
+    return passed_on(s, r, j), s.differs_from(r)
 
 
 @fact
