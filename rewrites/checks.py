@@ -57,6 +57,17 @@ def _row_sums(X: Any) -> Any:
 @law(
     licence="exact",
     enabling=True,
+    example=lambda k: scanopt.scan(lambda s: T.maximum(s, s), None, [k], n_steps=2)[0][-1],
+    never=lambda X: T.exp(_row_sums(X)),
+)
+def given_in_any_case(x: Value, n: Value) -> Equation:
+    """What is given if a number is not 0 is given if that is a positive constant."""
+    return Equation(ops.given(x, n), x, when=[positive(n)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
     example=lambda X: T.exp(_row_sums(X)),
     never=(lambda X: T.cumprod(_row_sums(X), axis=0), lambda X: T.exp(X)),
 )
