@@ -98,12 +98,10 @@ Of some 40 programs in 450 writings that were written later, gradients of them a
 | writing | ratio | a law that would mend it |
 |---|---:|---|
 | Fibonacci numbers by a constant matrix | 21 | products with small matrices of numbers, entry by entry |
-| `repeat(x[None], n, axis=0).prod(axis=0)` for a power | 23 | products of equal rows are powers |
 | slope of weights that a loop reads at fixed places | 17 | numbers added at a fixed place at each step are a sum |
-| sums of `broadcast_to(x, (5, n))`, `stack([x] * 5)` | 2 to 12 | sums of rows that are equal |
-| slope of products, row by row in two maps | 4.3 | outer products that steps add up are a product |
+| sums of `stack([x] * 5)` | 2 to 12 | sums of rows that are equal |
 | a state of two numbers that starts as `y[:2]` | 2.7 to 3.8 | states that start as a part are states side by side |
-| slope of a loop whose step maps a product over rows | 2.0 to 3.0 | products of rows added up are a product |
+| slope of a loop whose step maps functions of products over rows | 2.8 | what is added to parts of zeros, added up |
 | `dot(s, W * v)` for `dot(s, W) * v` | 2.8 | factors of columns leave products, with `fp="fast"` |
 | `roll(f(roll(x, 2)), -2)` | 1.6 | functions of elements of rows in another order |
 | slope of `concatenate([f(x[:3]), f(x[3:])])` | 1.2 | what is added to both parts of zeros is joined |

@@ -5,7 +5,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, as_row, ops
+from scanopt.calculus.terms import Value, as_row, const_int, ops
 from scanopt.facts.bits import boolean
 from scanopt.facts.loops import is_false, is_true
 from scanopt.facts.values import int64, nothing, vector
@@ -73,3 +73,59 @@ def count_of_truth_values(Z: Value, x: Value) -> Equation:
     left = ops.fold_in_order(Z, x, ufunc="add")
     when = [nothing(Z), vector(Z), int64(Z), boolean(x)]
     return Equation(left, ops.sum(x, axis=(0,), keepdims=False), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=(lambda x: T.all(~(x > 0.5)), lambda X: T.all(~(X > 0.5), axis=0)),
+    never=(lambda x: T.any(x > 0.5), lambda p: T.all(~p), lambda X: T.all(~(X > 0.5), axis=1)),
+)
+def all_are_false(x: Value) -> Equation:
+    """All are false where none is true."""
+    left = ops.all(ops.invert(x), axis=(0,), keepdims=False)
+    return Equation(left, ops.invert(ops.any(x, axis=(0,), keepdims=False)), when=[boolean(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=(lambda x: T.any(~(x > 0.5)), lambda X: T.any(~(X > 0.5), axis=0)),
+    never=(lambda x: T.all(x > 0.5), lambda p: T.any(~p), lambda X: T.any(~(X > 0.5), axis=1)),
+)
+def any_is_false(x: Value) -> Equation:
+    """Some are false where not all are true."""
+    left = ops.any(ops.invert(x), axis=(0,), keepdims=False)
+    return Equation(left, ops.invert(ops.all(x, axis=(0,), keepdims=False)), when=[boolean(x)])
+
+
+def _ones(x: Any) -> Any:
+    return T.where(x > 0, T.constant(1, dtype="int64"), T.constant(0, dtype="int64"))
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: _ones(x).sum() * 2,
+    never=(
+        lambda x: T.where(x > 0, T.constant(2, dtype="int64"), T.constant(0, dtype="int64")),
+        lambda x: T.where(x > 0, T.constant(0, dtype="int64"), T.constant(1, dtype="int64")),
+    ),
+)
+def one_or_zero(x: Value) -> Equation:
+    """1 where x is true, otherwise 0, is x as an integer."""
+    return Equation(ops.where(x, const_int(1), const_int(0)), ops.cast(x, dtype="int64"))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.cast(x > 0, "int64").sum() * 2,
+    never=(lambda p: T.cast(p, "int64").sum(), lambda X: T.cast(X > 0, "int64").sum(axis=1)),
+)
+def sum_of_true(x: Value) -> Equation:
+    """Truth values as integers add up to how many are true."""
+    left = ops.sum(ops.cast(x, dtype="int64"), axis=(0,), keepdims=False)
+    return Equation(left, ops.sum(x, axis=(0,), keepdims=False), when=[boolean(x)])

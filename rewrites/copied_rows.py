@@ -1,12 +1,21 @@
 """A row that is repeated, in all its spellings, and operators that are applied to it once."""
 
+from typing import Any
+
 import scanopt
+import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Op, Text, Value, as_row, const_at, ops
+from scanopt.calculus.terms import Clock, Int, Op, Text, Value, as_row, const_at, ops, to_string
 from scanopt.facts.loops import lies_on
 from scanopt.facts.operators import by_element, left_neutral, neutral
-from scanopt.facts.values import exponent, float64, like, of_dtype, same_type, scalar, vector
+from scanopt.facts.values import exponent, float64, like, of_dtype, same_type, scalar, vector, within_int64
+
+_NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
+
+
+def _small(x: Any) -> Any:
+    return T.cast(x, "float32")
 
 
 def _columns(x: Value, n: Value) -> Value:
@@ -21,6 +30,11 @@ def _total(x: Value, n: Value, c: Clock) -> Value:
     return ops.where(ops.greater(n, zero), times, ops.cast(zero, dtype="float64"))
 
 
+def _number(c: Clock, k: Int) -> Value:
+    """The number k, on c."""
+    return const_at(c, Text("+", ("int64:", to_string(k))))
+
+
 @law(
     licence="exact",
     stepwise=True,
@@ -32,6 +46,41 @@ def row_repeated(x: Value, X: Value, k: Int) -> Equation:
     """One row repeated as often as an array is long is that row, for as many rows."""
     n = X.shape[k]
     return Equation(ops.repeat(as_row(x), n, axis=0), ops.repeat_rows(x, n))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, n: T.exp(T.repeat(x[None], n % 9, axis=0)),
+    never=(
+        lambda x, p: T.repeat(x[None], p[:1] % 9, axis=0),
+        lambda x, n: T.repeat(x[None], T.cast(n % 9, "uint64"), axis=0),
+        lambda X, n: T.repeat(X, n % 9, axis=0),
+    ),
+)
+def row_repeated_by_number(x: Value, k: Value, c: Clock) -> Equation:
+    """One row repeated k times is that row, for k rows; a negative k is refused."""
+    n = _NOT_NEGATIVE(ops.cast(k, dtype="int64"), const_at(c, "int64:0"))
+    when = [scalar(k), within_int64(k), lies_on(k, c)]
+    return Equation(ops.repeat(as_row(x), k, axis=0), ops.repeat_rows(x, n), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.broadcast_to(x, (5, x.shape[0])).sum(axis=0) * 2.0,
+    never=(
+        lambda X: T.broadcast_to(X, (5, X.shape[0])),
+        lambda x, y: T.broadcast_to(x, (5, y.shape[0])),
+        lambda x: T.broadcast_to(x[:, None], (x.shape[0], 5)),
+    ),
+)
+def row_broadcast_by_number(x: Value, k: Int, c: Clock) -> Equation:
+    """A vector that is broadcast to k rows of its own length is that row, k times."""
+    left = ops.broadcast_to(x, x.shape[0], shape=(k, None))
+    return Equation(left, ops.repeat_rows(x, _number(c, k)), when=[vector(x), lies_on(x, c)])
 
 
 @law(
@@ -242,3 +291,52 @@ def sum_of_repeated_columns(x: Value, n: Value, c: Clock) -> Equation:
     """The same for columns."""
     left = ops.sum(_columns(x, n), axis=(1,), keepdims=False)
     return Equation(left, _total(x, n, c), when=[float64(x), lies_on(x, c)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(
+        lambda x, X: T.repeat(x[None], X.shape[0], axis=0).prod(axis=0) * 2.0,
+        lambda x, n: T.repeat(x[None], n % 9, axis=0).prod(axis=0) * 2.0,
+    ),
+    never=(
+        lambda x, X: T.repeat(x[None], X.shape[0], axis=0).prod(axis=1),
+        lambda p, X: T.repeat(p[None], X.shape[0], axis=0).prod(axis=0),
+    ),
+)
+def product_of_repeated(x: Value, n: Value) -> Equation:
+    """The product of n equal rows is the n-th power of that row, and one if there are none, whatever the row is."""
+    rows = ops.repeat_rows(x, n)
+    left = ops.prod(rows, axis=(0,), keepdims=False)
+    return Equation(left, ops.power(x, ops.cast(rows.shape[0], dtype="float64")), when=[float64(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, X: T.repeat(x[None], X.shape[0], axis=0).prod(axis=0) * 2.0,
+    never=lambda x, X: T.repeat(x[None], X.shape[0], axis=0).shape[1] * 2,
+)
+def count_of_repeated(x: Value, X: Value, k: Int) -> Equation:
+    """A row repeated as often as an array is long is as many rows."""
+    n = X.shape[k]
+    return Equation(ops.repeat_rows(x, n).shape[0], n)
+
+
+@law(
+    licence="reassoc",
+    example=lambda x, n: scanopt.scan(lambda s, x: s * x, None, T.ones_like(x), [x], n_steps=n % 9 + 1)[0][-1],
+    never=(
+        lambda x, n: scanopt.scan(lambda s, x: s * x, None, x, [x], n_steps=n % 9 + 1)[0][-1],
+        lambda x, n: scanopt.scan(lambda s, x: s * x, None, T.ones(3), [x], n_steps=n % 9 + 1)[0][-1],
+        lambda x, n: scanopt.scan(lambda s, x: s * x, None, T.ones_like(_small(x)), [_small(x)], n_steps=n % 9 + 1)[0][
+            -1
+        ],
+    ),
+)
+def power_from_one(x: Value, E: Value, e: Value, n: Value) -> Equation:
+    """What starts with ones and is multiplied by x at each of n steps is the n-th power of x."""
+    when = [exponent(e, "1"), like(E, x, e), float64(E)]
+    return Equation(ops.geometric(as_row(E), x, n), ops.power(x, ops.cast(n, dtype="float64")), when=when)

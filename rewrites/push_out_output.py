@@ -69,3 +69,17 @@ def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
 def trace_of_invariant(c: Clock, x: Value) -> Equation:
     """The trace of a loop-invariant value is that value, repeated."""
     return Equation(stack(c, hold(c, x)), ops.repeat_rows(x, steps(c)), when=[runs_all(c)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda X: scanopt.scan(lambda v, s: [T.tanh(s + v), (s * v)[:, None]], X, [X[0], None])[0][1],
+    never=(
+        lambda X: scanopt.scan(lambda v, s: [T.tanh(s + v), s * v], X, [X[0], None])[0][1],
+        lambda X: scanopt.scan(lambda v, s: [T.tanh(s + v), (s * v)[None]], X, [X[0], None])[0][1],
+    ),
+)
+def trace_of_columns(c: Clock, v: Value) -> Equation:
+    """The trace of columns is the trace of their entries, with a new axis."""
+    return Equation(stack(c, ops.expand_dims(v, axis=(1,))), ops.expand_dims(stack(c, v), axis=(2,)))

@@ -28,6 +28,13 @@ def _sum(v: Value, axis: int) -> Value:
     return ops.sum(v, axis=(axis,), keepdims=False)
 
 
+_REVERSED = ops("getitem", index=(("slice", None, None, None), ("slice", None, None, -1)))
+
+
+def _transposed(X: Value) -> Value:
+    return ops.transpose(X, axes=(1, 0))
+
+
 def _small(x: Any) -> Any:
     return T.cast(x, "float32")
 
@@ -237,3 +244,49 @@ def ones_times_vector(x: Value, E: Value, e: Value, d: Text) -> Equation:
     """The same with the ones in front."""
     ones = [exponent(e, "1"), like(E, x, e), of_dtype(E, d)]
     return Equation(ops.dot(E, x), _sum(x, 0), when=[vector(x), of_dtype(x, d), *ones])
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, Y: (T.expand_dims(X, 2) * T.expand_dims(Y, 1)).sum(axis=0) * 2.0,
+    never=(
+        lambda X, Y: (T.expand_dims(X, 2) * T.expand_dims(Y, 1)).sum(axis=1),
+        lambda X, x: (T.expand_dims(X, 2) * T.expand_dims(x, 1)).sum(axis=0),
+        lambda X, Y: (T.expand_dims(T.stack([X, X]), 2) * T.expand_dims(Y, 1)).sum(axis=0),
+        lambda X, Y: (T.expand_dims(_small(X), 2) * T.expand_dims(Y, 1)).sum(axis=0),
+        lambda X: (T.expand_dims(T.cast(X, "int64"), 2) * T.expand_dims(T.cast(X, "int64"), 1)).sum(axis=0),
+    ),
+)
+def sum_of_outer_products(X: Value, Y: Value, d: Text) -> Equation:
+    """(X[:, :, None] * Y[:, None]).sum(axis=0) = X.T @ Y: outer products of rows, added up."""
+    left, right = _product(X, 0, Y, 0)
+    when = [matrix(X), matrix(Y), floating(X), of_dtype(X, d), of_dtype(Y, d)]
+    product = ops.dot(_transposed(left), right)
+    return Equation(_sum(ops.expand_dims(X, axis=(2,)) * ops.expand_dims(Y, axis=(1,)), 0), product, when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda X: T.transpose(T.stack([X, T.exp(X)]), (0, 2, 1)).sum(axis=0) * 2.0,
+    never=(
+        lambda X: T.transpose(T.stack([X, T.exp(X)]), (0, 2, 1)).sum(axis=1),
+        lambda X: T.transpose(T.stack([X, T.exp(X)]), (1, 0, 2)).sum(axis=0),
+    ),
+)
+def sum_of_transposed(X: Value) -> Equation:
+    """The sum of transposed matrices is the transposed sum."""
+    return Equation(_sum(ops.transpose(X, axes=(0, 2, 1)), 0), _transposed(_sum(X, 0)))
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=(lambda X: X[:, ::-1].sum(axis=0) * 2.0, lambda X: T.stack([X, T.exp(X)])[:, ::-1].sum(axis=0) * 2.0),
+    never=(lambda X: X[:, ::-1].sum(axis=1), lambda X: X[:, ::-2].sum(axis=0)),
+)
+def sum_of_reversed_entries(X: Value) -> Equation:
+    """The sum of reversed rows is the sum, reversed."""
+    return Equation(_sum(_REVERSED(X), 0), _sum(X, 0)[::-1])

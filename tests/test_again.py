@@ -169,6 +169,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "loops_that_end_alike 1": "the closed form of a state in a loop that laws made",
         "state_that_never_changes 3": "that laws find it to be written back as it was",
         "horner 3": "chunks of chunks are left out, so that the search ends",
+        "rows_between_computed_bounds 0": "how many rows are left is computed once more, of those that are left",
         "rows_between_computed_bounds 2": "how many rows are left is computed once more, of those that are left",
         "matrix_written_by_entries 0": "a count of inner steps that is guarded is not seen to be all places in order",
         "rows_between_computed_bounds 3": "how many rows are left is computed once more, of those that are left",

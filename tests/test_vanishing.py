@@ -112,13 +112,12 @@ def test_power_of_the_documents() -> None:
         inputs  x: float64[?]
                 n: int64[]
         v2 = require(n >= -9223372036854775807, "n_steps ('n') asks for more  ...")  int64[]
-        v3 = full_like(x, 1.0)        float64[?]
-        v4 = expand_dims(v3, axis=0)  float64[1, ?]
-        v5 = absolute(n)              int64[]
-        v6 = geometric(v4, x, v5)     float64[?]
-        v7 = given(v6, v5)            float64[?]
+        v3 = absolute(n)    int64[]
+        v4 = float64(v3)    float64[]
+        v5 = x ** v4        float64[?]
+        v6 = given(v5, v3)  float64[?]
         check   v2
-        return v7
+        return v6
     """)  # fmt: skip
 
 

@@ -45,6 +45,8 @@ def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[i
     if count := _KEEPING_FLOATS.get(op.name):
         floats = (d for d in dtypes if np.dtype(d).kind == "f")
         yield from (("keeps_dtype", (op, d)) for d in floats if _keeps(op, d, count))
+    if op.name in ("all", "any") and "bool" in dtypes:
+        yield "keeps_dtype", (op, "bool")
 
 
 @lru_cache(maxsize=1024)

@@ -55,7 +55,7 @@ def applied(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     if op.name in _ITSELF:
         return xs[0]
-    if op.name == "cast" and dtype == "real" and xs[0].dtype in BITS:
+    if op.name == "cast" and (xs[0].dtype == "bool" or (dtype == "real" and xs[0].dtype in BITS)):
         return xs[0].cast(dtype)
     numbers = [known(x) for x in xs]
     if all(x is not None for x in numbers) and op.name not in _ARRANGING:

@@ -1,0 +1,73 @@
+"""Sums, products and counts written in other ways: each costs what the plain one costs, within 1 %."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+
+_ONE, _ZERO = T.constant(1, dtype="int64"), T.constant(0, dtype="int64")
+
+
+def _power(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s, x: s * x, None, T.ones_like(x), [x], n_steps=n)[0][-1]
+
+
+def _slope(rows: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """The slope of tanh(X @ W) by W, where the rows of the product are written so."""
+    return lambda x, n, X, W: T.grad(T.tanh(scanopt.map(rows, X, [W])[0]).sum(), W)
+
+
+def _slope_of_loop(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    step = lambda v, s, W: T.tanh(v + product(s, W))  # noqa: E731
+    return lambda x, n, X, W: T.grad(scanopt.scan(step, X, X[0], [W])[0][-1].sum(), W)
+
+
+def _by_columns(v: Any, W: Any) -> Any:
+    return scanopt.map(lambda w, v: T.dot(w, v), W.T, [v])[0]
+
+
+WRITINGS: dict[str, tuple[Callable[..., Any], ...]] = {
+    "a power": (
+        lambda x, n, X, W: _power(x, n),
+        lambda x, n, X, W: T.repeat(x[None], n, axis=0).prod(axis=0),
+        lambda x, n, X, W: T.tile(x, (n, 1)).prod(axis=0),
+    ),
+    "equal rows, added": (
+        lambda x, n, X, W: x * 5.0,
+        lambda x, n, X, W: T.broadcast_to(x, (5, x.shape[0])).sum(axis=0),
+        lambda x, n, X, W: T.tile(x, (5, 1)).sum(axis=0),
+    ),
+    "any": (lambda x, n, X, W: T.any(x > 0.7), lambda x, n, X, W: ~T.all(~(x > 0.7))),
+    "a count": (lambda x, n, X, W: (x > 0.7).sum() + n, lambda x, n, X, W: T.where(x > 0.7, _ONE, _ZERO).sum() + n),
+    "a slope of products": (lambda x, n, X, W: T.grad(T.tanh(T.dot(X, W)).sum(), W), _slope(_by_columns)),
+    "a slope of a loop of products": (_slope_of_loop(T.dot), _slope_of_loop(_by_columns)),
+}
+
+
+@pytest.mark.parametrize("name", WRITINGS)
+def test_sums_cost_the_same(name: str) -> None:
+    costs, random = [], np.random.default_rng(0)
+    values = random.uniform(0.5, 1, 6), 4, random.uniform(0.5, 1, (7, 6)), random.uniform(0.5, 1, (6, 6))
+    for formula in WRITINGS[name]:
+        inputs = [T.dvector("x"), T.lscalar("n"), T.dmatrix("X"), T.dmatrix("W")]
+        f = scanopt.function(inputs, formula(*inputs), on_unused_input="ignore")
+        costs.append(f.cost)
+        assert np.allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+    assert max(costs) <= 1.02 * min(costs)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_few_equal_rows(n: int) -> None:
+    """A product of no rows is one, also of what is no number; a negative number of rows is refused."""
+    x, k = T.dvector("x"), T.lscalar("k")
+    rows = T.repeat(x[None], k, axis=0)
+    f = scanopt.function([x, k], [rows.prod(axis=0), rows.sum(axis=0)])
+    values = np.array([2.0, -3.0, 0.0, np.nan, np.inf, -np.inf])
+    for got, want in zip(f(values, n), f.unoptimized(values, n), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+    with pytest.raises(ValueError, match="repeats may not be negative"):
+        f(values, -1 - n)
