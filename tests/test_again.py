@@ -175,6 +175,8 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "rows_between_computed_bounds 3": "how many rows are left is computed once more, of those that are left",
         "row_at_computed_place 3": "how many rows are left is computed once more, of those that are left",
         "value_seen_backwards 2": "a row that may not be there, of an array that only laws wrote",
+        "filter_of_two_states 0": "the last two of two rows that only laws wrote",
+        "part_of_rows_near 0": "the last rows, so many as a computed number says, of a loop that ends early",
         "part_of_rows_near 1": "the last rows, so many as a computed number says, of a loop that ends early",
     },
     "random programs": {"seed 105": "initial rows cut when it was lowered, which cost nothing"},

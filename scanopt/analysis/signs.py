@@ -19,7 +19,7 @@ _EXTREMES = {"max": "min", "min": "max"}
 _PLACES = {"argmax": "argmin", "argmin": "argmax"}
 _KEEPING_FLOATS = {
     **dict.fromkeys((*_ODD, *_EVEN, *_EXTREMES, "exp", "sigmoid", "sqrt"), 1),
-    **dict.fromkeys(("dot", "maximum", "minimum", "subtract"), 2),
+    **dict.fromkeys(("add", "divide", "dot", "maximum", "minimum", "multiply", "subtract"), 2),
 }
 """Operators of so many arguments whose result has their dtype, where these are floats of one dtype.  Not each has for
 each: functions of SciPy have no result of half precision."""
