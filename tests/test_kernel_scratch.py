@@ -86,13 +86,13 @@ def test_a_carried_array_is_not_written_over() -> None:
     assert lives_of((store("a"), *code), "abc", {"a": "t", "b": "t"})[1] == {}
 
 
-def test_a_power_takes_one_array_beside_its_result_and_what_is_raised() -> None:
+def test_a_power_takes_no_array_beside_its_result_and_what_is_raised() -> None:
     A, k = T.dvector("A"), T.lscalar("k")
     found, _ = scanopt.scan(lambda p, A: p * A, outputs_info=T.ones_like(A), non_sequences=A, n_steps=k)
     f = scanopt.function([A, k], found[-1], backend="c")
     value = np.linspace(0.9, 1.0, 1000)
     np.testing.assert_allclose(f(value, 1000), value**1000)
-    assert 0 < f.kernels[0].memory <= 2 * value.nbytes
+    assert f.kernels[0].memory == 0
 
 
 intervals = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda x: (min(x), max(x)))
