@@ -4,7 +4,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.condition import Body, Rules, fact, query, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Int, Op, Value, args, ndim, ops
 from scanopt.facts.operators import by_element
@@ -165,6 +165,12 @@ def column_of_outer_product(g: Op, h: Op, x: Value, y: Value, bounds: Args) -> E
     return Equation(g(ops.outer(x, y), bounds), x * h(y, bounds), when=[takes_a_column(g, h)])
 
 
+@query
+def leading_rows(g: Op, v: Value, w: Value) -> Body:
+    """g takes first rows, and v, which are those of w, are not known to be all of them."""
+    return takes_leading_rows(g), v.differs_from(w)
+
+
 @law(
     licence="exact",
     stepwise=True,
@@ -173,4 +179,5 @@ def column_of_outer_product(g: Op, h: Op, x: Value, y: Value, bounds: Args) -> E
 )
 def first_of_what_rows_add_up_to(g: Op, op: Op, X: Value, bounds: Args) -> Equation:
     """The first of what rows add up to from the first one on are those of the first rows."""
-    return Equation(g(op(X), bounds), op(g(X, bounds)), when=[takes_leading_rows(g), runs_down_rows(op)])
+    left = g(op(X), bounds)
+    return Equation(left, op(g(X, bounds)), when=[runs_down_rows(op), leading_rows(g, left, op(X))])

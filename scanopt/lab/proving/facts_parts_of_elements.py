@@ -38,6 +38,11 @@ def takes_leading_rows(m: Model, g: Term) -> None:
 
 
 @fact
+def leading_rows(m: Model, g: Term, v: Term, w: Term) -> None:
+    takes_leading_rows(m, g)
+
+
+@fact
 def is_a_part_of_rows(m: Model, g: Term) -> None:
     _taking(m, g, _OF_ROWS)
 
