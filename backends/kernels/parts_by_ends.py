@@ -14,7 +14,7 @@ from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.inner_bodies import rewritten_inside
-from scanopt.program.ir import Branch, Compute, Either, Loop, Step
+from scanopt.program.ir import Branch, Compute, Either, Loop, Step, all_steps
 from scanopt.program.text import names_read
 
 __all__ = [
@@ -44,10 +44,10 @@ def with_parts_by_ends(
     wanted: names that are read afterwards.  top: whether the steps are those of a program, which run once.  types: of
     all names, to which names made here are added.
     """
-    there = (
-        steps if top else _counted_deeper([_counted_anyway(x, types) for x in _with_rows_that_are_there(steps)], types)
-    )
-    found = [rewritten_inside(x, lambda body, after: with_parts_by_ends(body, after, types)) for x in there]
+    if not top:
+        there = (_counted_anyway(x, types) for x in _with_rows_that_are_there(steps))
+        steps = [*_counted_deeper([*there], types)]
+    found = [rewritten_inside(x, lambda body, after: with_parts_by_ends(body, after, types)) for x in steps]
     if top:
         return tuple(found)
     evenly = {x.out: x for x in found if isinstance(x, Compute) and counts_up(x, types)}
@@ -83,23 +83,18 @@ def _counted_deeper(steps: Sequence[Step], types: Types) -> Iterator[Step]:
             yield x
 
 
-def _bodies(x: Step) -> Sequence[Sequence[Step]]:
-    return [x.body] if isinstance(x, Loop) else [x.then, x.otherwise] if isinstance(x, Branch) else []
-
-
 def _reads_rows(steps: Sequence[Step], name: str) -> bool:
     """Whether a loop reads the rows of an array."""
-    inside = (body for x in steps for body in _bodies(x))
-    mine = any(isinstance(x, Loop) and any(r.source == name for r in x.reads) for x in steps)
-    return mine or any(_reads_rows(body, name) for body in inside)
+    return any(r.source == name for x in all_steps(steps) if isinstance(x, Loop) for r in x.reads)
 
 
 def _reading(steps: Sequence[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
     """Steps of which loops read rows of other arrays.  names: of these, by the names of those that they read now."""
 
     def read(x: Step) -> Step:
-        reads = tuple(replace(r, source=names.get(r.source, r.source)) for r in x.reads) if isinstance(x, Loop) else ()
-        return replace(x, reads=reads) if isinstance(x, Loop) else x
+        if not isinstance(x, Loop):
+            return x
+        return replace(x, reads=tuple(replace(r, source=names.get(r.source, r.source)) for r in x.reads))
 
     return tuple(rewritten_inside(read(x), lambda body, _: _reading(body, names)) for x in steps)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
 
 from scanopt.backends.kernels.inner_bodies import read_after_step
-from scanopt.program.ir import Branch, Compute, Loop, Step
+from scanopt.program.ir import Branch, Compute, Step, all_steps
 from scanopt.program.text import names_made, names_read
 
 __all__ = ["without_unread"]
@@ -41,10 +41,4 @@ def _needed(x: Step, read: Set[str]) -> Step | None:
 
 def _may_raise(steps: Sequence[Step]) -> bool:
     """Whether some step may raise."""
-    todo = [*steps]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Compute) and (x.op.can_raise or x.op.spec.effect):
-            return True
-        todo += () if isinstance(x, Compute) else x.body if isinstance(x, Loop) else (*x.then, *x.otherwise)
-    return False
+    return any(isinstance(x, Compute) and (x.op.can_raise or x.op.spec.effect) for x in all_steps(steps))

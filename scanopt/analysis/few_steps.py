@@ -25,7 +25,5 @@ def kinds_of_loops(g: Encoded) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 def _constant(g: Encoded, i: int) -> int | None:
     """The value of a term that is a constant, held by loops or not."""
-    (form,) = g.classes[i]
-    while form.kind == "hold":
-        (form,) = g.classes[form.args[0]]
+    form = g.unheld(i)
     return int(g.consts[form.key]) if form.kind == "const" else None

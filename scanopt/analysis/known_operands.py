@@ -25,18 +25,13 @@ def fits_in_any_case(g: Encoded, op: Op, args: Sequence[int]) -> bool:
 
 def _operand(g: Encoded, i: int) -> Operand:
     """What is known of a term."""
-    (form,) = g.classes[i]
-    while form.kind == "hold":
-        (form,) = g.classes[form.args[0]]
-    type = g.types[i]
+    form, type = g.unheld(i), g.types[i]
     return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
 
 
 def _least_shape(g: Encoded, i: int) -> tuple[int | None, ...]:
     """The lengths of a term, each the one that is known, or that of the known parts which it is joined of."""
-    (form,), shape = g.classes[i], g.types[i].shape
-    while form.kind == "hold":
-        (form,) = g.classes[form.args[0]]
+    form, shape = g.unheld(i), g.types[i].shape
     if not isinstance(form.operator, Op) or form.operator.name != "concatenate" or None not in shape:
         return shape
     axis = form.operator.options["axis"] % len(shape)

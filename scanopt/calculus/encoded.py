@@ -30,6 +30,13 @@ class Encoded(TermGraph):
         self.loose_numbers = False
         self.mode = Mode()
 
+    def unheld(self, i: int) -> Form:
+        """The form of a term, or of what loops hold in its place."""
+        (form,) = self.classes[i]
+        while form.kind == "hold":
+            (form,) = self.classes[form.args[0]]
+        return form
+
 
 def clocks_of(g: Encoded) -> dict[int, int]:
     """The clock each term is on; terms come after what they are made of, states aside."""

@@ -6,7 +6,7 @@ a loop may be a loop again.  Nothing here refers to the graph or the e-graph it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "Program",
     "Read",
     "Step",
+    "all_steps",
 ]  # fmt: skip
 
 
@@ -211,15 +212,7 @@ class Program(Displayed):
 
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""
-
-        todo = [*reversed(self.steps)]
-        while todo:
-            step = todo.pop()
-            yield step
-            if isinstance(step, Loop):
-                todo += reversed(step.body)
-            elif isinstance(step, Branch):
-                todo += reversed((*step.then, *step.otherwise))
+        return all_steps(self.steps)
 
     def loops(self) -> list[Loop]:
         """All loops, nested ones after the loop that holds them."""
@@ -227,3 +220,15 @@ class Program(Displayed):
 
     def __str__(self) -> str:
         return features.program_text(self)
+
+
+def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """Steps and those inside them, after the one they are inside of."""
+    todo = [*reversed(steps)]
+    while todo:
+        step = todo.pop()
+        yield step
+        if isinstance(step, Loop):
+            todo += reversed(step.body)
+        elif isinstance(step, Branch):
+            todo += reversed((*step.then, *step.otherwise))
