@@ -51,6 +51,38 @@ def test_places_that_a_step_computes() -> None:
     exact_kernel(f, [RNG.integers(0, 20, 30), RNG.integers(0, 20, 13)])
 
 
+@pytest.mark.parametrize("near", [True, False])
+def test_neighbours_on_a_grid_are_gone_through_row_by_row(near: bool) -> None:
+    """In the middle of a row no place is looked at; where numbers are far, or a place is out of range, all are."""
+    g, k = T.lmatrix("g"), T.lscalar("k")
+    m, n = g.shape
+
+    def cell(i: Any, j: Any, g: Any) -> Any:
+        up, down, left, right = (i - 1) % m, T.minimum(i + 1, m - 1), T.maximum(j - k, 0), (j + k) % n
+        return (g[up, left] + g[i, right] * 2 + g[down, T.clip(j + 1, 0, n - 1)] + g[i, j - 1]) % 5
+
+    def step(g: Any) -> Any:
+        row = lambda i: scanopt.map(lambda j: cell(i, j, g), T.arange(n))[0]  # noqa: E731
+        return scanopt.map(row, T.arange(m))[0]
+
+    f = scanopt.function([g, k], scanopt.scan(step, outputs_info=g, n_steps=2)[0][-1], fp="exact", backend="c")
+    for number in (1, 0, 3, 50) if near else (2**62, -(2**63)):
+        exact_kernel(f, [RNG.integers(0, 5, (7, 12)), number])
+    with pytest.raises(IndexError):
+        f(np.ones((7, 12), "int64"), -1)
+
+
+def test_a_shift_that_steps_compute_is_taken_in_one_go() -> None:
+    s, by = T.dvector("s"), T.lvector("by")
+    places = T.arange(s.shape[0])
+    step = lambda k, s: T.maximum(s, T.where(places >= k, T.roll(s, k), -np.inf) + 1.0) + s[(places + k) % 9]  # noqa: E731
+    found, _ = scanopt.reduce(step, sequences=by, outputs_info=s)
+    f = scanopt.function([s, by], found, fp="exact", backend="c")
+    exact_kernel(f, [RNG.normal(size=30), np.array([3, 0, 29, 31, -2, 2**62, -5])])
+    with pytest.raises(IndexError):
+        f(np.ones(5), np.array([1, 2]))
+
+
 def test_places_out_of_range_are_told_of() -> None:
     x, at = T.dvector("x"), T.lvector("at")
     found, _ = scanopt.scan(

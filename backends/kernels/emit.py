@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
 
@@ -37,7 +37,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.joined_parts import write_parts
+from scanopt.backends.kernels.joined_parts import with_parts_computed, write_parts
 from scanopt.backends.kernels.joined_places import parts_made_in_place
 from scanopt.backends.kernels.lookups import (
     as_lookup,
@@ -49,6 +49,7 @@ from scanopt.backends.kernels.lookups import (
     write_scatter,
 )
 from scanopt.backends.kernels.lowering import Lowering, operation
+from scanopt.backends.kernels.near_places import row_at_places
 from scanopt.backends.kernels.nodes import (
     Call,
     Lookup,
@@ -83,10 +84,12 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
     nodes = with_parts_noted(with_rows_in_steps(nodes, wanted, w), wanted, COMPUTED, w)
+    w.makers |= {n.out: n for n in nodes if isinstance(n, Map)}
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
     parts_made_in_place(nodes, stages, wanted, w)
+    stages = with_parts_computed(stages, wanted, w)
     together = with_calls_together(stages, w)
     written_out = made_of_elements(nodes, w)
     written_out |= {name for s in together if isinstance(s, CallsTogether) for name in s.outs}
@@ -168,7 +171,11 @@ def _fused(stage: Fused, w: Lowering) -> None:
 def _loop(stage: Fused, w: Lowering) -> None:
     if stage.joins:
         outs = _outs(stage, w)
-        write_parts(stage, w, lambda place, mine: _elements(stage, outs, [place], stage.axes, mine, w))
+        write_parts(
+            stage, w,
+            lambda place, mine: _elements(stage, outs, [place], stage.axes, mine, w),
+            lambda nodes, axes, place, mine: _elements(Fused(axes, nodes), {}, [place], axes, mine, w),
+        )  # fmt: skip
         return
     outside = [w.value(a) for a in _outside(stage)]
     outs = _outs(stage, w)
@@ -184,6 +191,16 @@ def _loop(stage: Fused, w: Lowering) -> None:
             return (For(each, count, _elements(stage, outs, [*places[:-1], plus(start, Var(each))], lengths, {}, w)),)
 
         row = row_of_lookups({a: w.value(a) for a in _outside(stage)}, lengths, places[:-1], w, part)
+        w.code += nest(lengths[:-1], names[:-1], row)
+        return
+    if lengths == stage.axes and stage.axes not in w.prefixes and any(isinstance(n, Lookup) for n in stage.nodes):
+
+        def elements_of_row(start: Expr, count: Expr, given: Callable[[Expr], dict[str, Scalar]]) -> tuple[Stmt, ...]:
+            each = w.fresh("i")
+            at = plus(start, Var(each))
+            return (For(each, count, _elements(stage, outs, [*places[:-1], at], lengths, given(at), w)),)
+
+        row = row_at_places(stage, lengths, places[:-1], w, elements_of_row)
         w.code += nest(lengths[:-1], names[:-1], row)
         return
     counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths

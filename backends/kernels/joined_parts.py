@@ -1,29 +1,73 @@
 """Operations on elements of arrays made of others one after the other: a loop for each stretch of the same parts.
 
 No joined array is made.  Where several have parts of other lengths, as a row moved to the left and one moved to the
-right, each pair of parts has a loop over what they have in common.
+right, each pair of parts has a loop over what they have in common.  What is computed to be such a part alone, as what a
+stencil gives between the ends of a row, is computed in these loops, and not made either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from itertools import product as pairs
 
-from scanopt.backends.kernels.ir import INDEX, ZERO, Cast, Do, Expr, Fail, For, If, Let, Stmt, Var, plus
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Fail, For, If, Let, Stmt, Var, plus
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Join
-from scanopt.backends.kernels.stages import Fused
-from scanopt.backends.kernels.values import Scalar, element_of
+from scanopt.backends.kernels.nodes import Join, Lookup, Map, PartSet, Repeat, Setting
+from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
+from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
-__all__ = ["look_at_lengths", "write_parts"]
+__all__ = ["look_at_lengths", "with_parts_computed", "write_parts"]
 
 _Stretch = tuple[Expr, Expr, dict[str, str]]
 """Where parts begin and end; by name of a joined array its part."""
 _Operations = Callable[[Expr, dict[str, Scalar]], tuple[Stmt, ...]]
 """The operations at a place; of joined arrays the elements are given."""
+_Making = Callable[[list[Map], Axes, Expr, dict[str, Scalar]], tuple[Stmt, ...]]
+"""Operations over elements of an array at a place; what they make is added to what is given."""
 
 
-def write_parts(stage: Fused, w: Lowering, body: _Operations) -> None:
+def with_parts_computed(stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> list[Stage]:
+    """The stages; what only becomes a part of arrays that one of them reads joined is computed there.
+
+    wanted: names that are read afterwards.
+    """
+    found = [*stages]
+    for target in [s for s in stages if isinstance(s, Fused) and s.joins and not w.device and not w.prefixes]:
+        parts = [a for j in target.joins for a in j.args]
+        for name in parts:
+            maker = next((s for s in found if isinstance(s, Fused) and name in made_by(s)), target)
+            if isinstance(maker, Fused) and maker is not target and _makes_parts(maker, target, found, wanted, w):
+                target.parts += maker.nodes
+                found.remove(maker)
+    return found
+
+
+def _makes_parts(maker: Fused, target: Fused, stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> bool:
+    """Whether a stage only makes parts of arrays that another one reads joined, each by operations of its own."""
+    if maker.joins or maker.filled or is_few(maker.axes) or ONE in maker.axes:
+        return False
+    if any(isinstance(n, Lookup | Repeat | PartSet) for n in maker.nodes):
+        return False
+    made, parts = made_by(maker), [a for j in target.joins for a in j.args]
+    read = {a for s in stages if s is not maker and s is not target for a in read_by(s)}
+    read |= {*wanted, *w.homes, *w.repeated} | {a for n in (*target.nodes, *target.parts) for a in n.args}
+    mine = [a for a in parts if a in made]
+    between = stages[stages.index(maker) : stages.index(target)]
+    changed = any(isinstance(s, Setting) for s in between)  # perhaps what it reads
+    return made.isdisjoint(read) and not changed and sum(len(_made(a, maker.nodes)) for a in mine) == len(maker.nodes)
+
+
+def _made(part: str, nodes: Sequence[Map]) -> list[Map]:
+    """Those of some operations that make a part."""
+    found, need = list[Map](), {part}
+    for n in reversed(nodes):
+        if n.out in need:
+            found.insert(0, n)
+            need |= {*n.args}
+    return found
+
+
+def write_parts(stage: Fused, w: Lowering, body: _Operations, making: _Making) -> None:
     """Write the loops of a stage that reads joined arrays."""
     for join in stage.joins:
         look_at_lengths(join, w)
@@ -31,7 +75,7 @@ def write_parts(stage: Fused, w: Lowering, body: _Operations) -> None:
     for join in stage.joins:
         groups.setdefault(tuple(w.axes(a)[0] for a in join.args), []).append(join)
     for parts in pairs(*(_parts(joins, lengths) for lengths, joins in groups.items())):
-        _write(parts, stage, w, body)
+        _write(parts, stage, w, body, making)
 
 
 def look_at_lengths(join: Join, w: Lowering) -> None:
@@ -55,7 +99,7 @@ def _parts(joins: list[Join], lengths: tuple[Expr, ...]) -> list[_Stretch]:
     return found
 
 
-def _write(parts: tuple[_Stretch, ...], stage: Fused, w: Lowering, body: _Operations) -> None:
+def _write(parts: tuple[_Stretch, ...], stage: Fused, w: Lowering, body: _Operations, making: _Making) -> None:
     """Write the loop over what some parts have in common."""
     start = _extreme("maximum", [first for first, _, _ in parts], w)
     stop = _extreme("minimum", [end for _, end, _ in parts], w)
@@ -64,15 +108,18 @@ def _write(parts: tuple[_Stretch, ...], stage: Fused, w: Lowering, body: _Operat
     name = w.fresh("i")
     place = plus(start, Var(name))
     types = {j.out: j.dtype for j in stage.joins}
-    mine: dict[str, Scalar] = {}
+    mine, before = dict[str, Scalar](), list[Stmt]()
     for first, _, sources in parts:
         own = Var(name) if first == start else plus(place, _negative(first))
         for out, source in sources.items():
-            value = w.value(source)
+            known = dict[str, Scalar]()
+            if made := _made(source, stage.parts):
+                before += making(made, w.axes(source), own, known)
+            value = known[source] if made else w.value(source)
             element = element_of(value, [own], w.axes(source))
             mine[out] = Scalar(element if value.dtype == types[out] else Cast(element, types[out]), types[out])
     count = stop if start == ZERO else Do("subtract", (stop, start), INDEX, INDEX)
-    w.code.append(For(name, count, body(place, mine)))
+    w.code.append(For(name, count, (*before, *body(place, mine))))
 
 
 def _extreme(op: str, places: list[Expr], w: Lowering) -> Expr:

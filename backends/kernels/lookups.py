@@ -35,7 +35,10 @@ from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Array, Axes, element_of, index, nest, packed
 
-__all__ = ["as_lookup", "copy_one_by_one", "element_at", "looked_up", "places_checked", "write_lookup", "write_scatter"]
+__all__ = [
+    "as_lookup", "copy_one_by_one", "element_at", "looked_up", "place_in_range", "places_checked", "write_lookup",
+    "write_scatter",
+]  # fmt: skip
 
 
 def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: Collection[str]) -> set[str]:
@@ -107,12 +110,13 @@ def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Loweri
     x = w.value(node.args[0])
     assert isinstance(x, Array)
     start: Expr = ZERO
-    for place, length, stride in zip(places, x.axes, x.strides, strict=True):
-        start = plus(start, times(_safe(place, length, code, w), stride))
+    for name, place, length, stride in zip(node.args[1:], places, x.axes, x.strides, strict=True):
+        known = w.in_range.get((name, length))
+        start = plus(start, times(place_in_range(place, length, code, w) if known is None else known, stride))
     return Load(x.pointer, start, node.dtype)
 
 
-def _safe(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> Expr:
+def place_in_range(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> Expr:
     """A place in range: in place of one that is not, which is noted, the first."""
     j, fits, found = w.fresh("j"), w.fresh("j"), w.fresh("j")
     inside = Do("less", (Cast(Var(j), "uint64"), Cast(length, "uint64")), "bool", "uint64")
@@ -185,7 +189,7 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
         else:
             here = places[axis:last]
             at = [Lit(p) if isinstance(p, int) else element_of(w.value(p), here, along) for p in node.places]
-            rows = [_safe(place, n, code, w) for place, n in zip(at, axes[axis:], strict=False)]
+            rows = [place_in_range(place, n, code, w) for place, n in zip(at, axes[axis:], strict=False)]
             there = index(ZERO, [*places[:axis], *rows, *places[last:]], whole.strides)
         element = element_of(y, places, parts)
         element = element if y.dtype == node.dtype else Cast(element, node.dtype)

@@ -56,6 +56,7 @@ class Lowering:
     new_rows: names whose places are rows that a loop keeps and no step before has written.
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
+    in_range: places that have been checked, by array of places and length.  makers: operations, by what they make.
     repeated: arrays that are not made, of one number.
     counted: arrays of 0, 1, 2 ... in order.  evenly: by array of evenly spaced integers the first, and how far apart.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
@@ -108,6 +109,8 @@ class Lowering:
         self.last_set: dict[str, tuple[str, str]] = {}
         self.looked_up: set[str] = set()
         self.out_of_range = ""
+        self.in_range: dict[tuple[str, Expr], Expr] = {}
+        self.makers: dict[str, Map] = {}
         self.repeated: set[str] = set()
         self.counted: set[str] = set()
         self.evenly: dict[str, tuple[Expr, Expr]] = {}

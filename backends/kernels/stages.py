@@ -36,12 +36,14 @@ class Fused:
     """Operations over elements of one shape, in order.
 
     joins: arrays that they alone read, whose parts they take where these lie.
+    parts: operations over elements of such parts, which make them.
     filled: parts of other arrays that are set to their results, which nothing else reads.
     """
 
     axes: Axes
     nodes: list[Map] = field(default_factory=list[Map])
     joins: list[Join] = field(default_factory=list[Join])
+    parts: list[Map] = field(default_factory=list[Map])
     filled: list[SetItem] = field(default_factory=list[SetItem])
 
 
@@ -188,8 +190,7 @@ def stored(
     found = set(wanted)
     for stage in stages:
         if isinstance(stage, Fused):
-            mine = {n.out for n in stage.nodes}
-            given = read_by(stage) - mine
+            given = read_by(stage) - made_by(stage)
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
         elif stage.outs and {*stage.outs} <= {*written_out}:
             found |= {a for a in stage.args if not is_few(axes[a])}
@@ -222,13 +223,13 @@ def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Col
 
 def read_by(stage: Fused | Reading) -> set[str]:
     """The names that a stage reads."""
-    nodes: Sequence[Reading] = (*stage.joins, *stage.nodes) if isinstance(stage, Fused) else (stage,)
+    nodes: Sequence[Reading] = (*stage.joins, *stage.parts, *stage.nodes) if isinstance(stage, Fused) else (stage,)
     return {a for n in nodes for a in n.args}
 
 
 def made_by(stage: Fused | Reading) -> set[str]:
     """The names that a stage makes."""
-    return {n.out for n in stage.nodes} if isinstance(stage, Fused) else {*stage.outs}
+    return {n.out for n in (*stage.parts, *stage.nodes)} if isinstance(stage, Fused) else {*stage.outs}
 
 
 def is_few(axes: Axes) -> bool:
