@@ -51,6 +51,7 @@ def test_no_array_is_copied_at_a_step() -> None:
     text = exact_kernel(f, [RNG.random(30) < 0.5, RNG.integers(0, 20, 30), np.arange(20)])
     step = text[text.index("while (t", text.index("while (t") + 1) :]
     assert "ANY_ORDER" not in step[: step.index("++;")]
+    assert "? p" in step  # no step waits for what the one before has written, to write it again
 
 
 def test_places_are_checked_whatever_is_chosen() -> None:

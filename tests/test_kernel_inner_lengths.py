@@ -149,6 +149,26 @@ def test_no_array_is_copied_at_each_step() -> None:
         assert "for (int64" not in loop, loop
 
 
+def intervals(p: Any) -> Any:
+    """How many multiplications a product of matrices takes: of each interval the best place to divide it."""
+    n = p.shape[0] - 1
+
+    def of_length(size: Any, m: Any) -> Any:
+        def starting(i: Any, m: Any) -> Any:
+            j = i + size - 1
+            cost = lambda k: m[i, k] + m[k + 1, j] + p[i] * p[k + 1] * p[j + 1]  # noqa: E731
+            best = lax.fori_loop(i, j, lambda k, best: T.minimum(best, cost(k)), T.constant(2**60))
+            return T.set_subtensor(m[i, j], best)
+
+        return lax.fori_loop(0, n - size + 1, starting, m)
+
+    return lax.fori_loop(2, n + 1, of_length, T.zeros((n, n), "int64"))
+
+
+def test_elements_are_set_in_place_beside_rows_and_columns_that_are_read() -> None:
+    assert "& 1) *" not in in_one_kernel(intervals, RNG.integers(1, 30, 9))  # where one of two copies would lie
+
+
 def test_a_loop_that_another_one_reads_the_last_state_of_keeps_no_other() -> None:
     in_one_kernel(there_and_back, RNG.normal(size=9))
     assert "all rows" not in str(jit(there_and_back).compiled(RNG.normal(size=9)).program)

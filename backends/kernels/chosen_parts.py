@@ -1,6 +1,7 @@
 """Arrays of which a step sets parts only where a condition holds: where(c, set_subtensor(x[i], v), x).
 
-Parts are set in any case, perhaps to what they are, so that the array may be changed in place, and none is copied.
+Parts are set in any case, perhaps to what they are, so that the array may be changed in place, and none is copied.  A
+single element is not read for that: where it stays as it is, another place is written to.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from dataclasses import replace
 from math import prod
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.nodes import Map, Node, SetItem
+from scanopt.backends.kernels.nodes import Map, Node, SetItem, View
 from scanopt.backends.kernels.stages import FEW
 
-__all__ = ["with_parts_chosen"]
+__all__ = ["elements_chosen", "with_parts_chosen"]
 
 
 def with_parts_chosen(nodes: Sequence[Node], wanted: Collection[str], types: dict[str, TensorType]) -> tuple[Node, ...]:
@@ -32,6 +33,20 @@ def with_parts_chosen(nodes: Sequence[Node], wanted: Collection[str], types: dic
         found += _chosen(node, settings, types) if isinstance(node, Map) and settings else [node]
     last = {id(made[name]) for name in gone}
     return tuple(n for n in found if id(n) not in last) if gone else tuple(nodes)
+
+
+def elements_chosen(nodes: Sequence[Node]) -> dict[str, tuple[str, str, bool]]:
+    """By array of which an element is set or stays, the condition, what it is set to, and whether where that holds."""
+    places = {n.out: (n.args[0], n.at) for n in nodes if isinstance(n, View) and not n.axes}
+    made = {n.out: n for n in nodes if isinstance(n, Map) and n.op == "where"}
+    found: dict[str, tuple[str, str, bool]] = {}
+    for n in nodes:
+        if isinstance(n, SetItem) and not n.added and not n.part.axes and n.args[1] in made:
+            test, a, b = made[n.args[1]].args
+            mine = (n.args[0], n.part.at)
+            found |= {n.out: (test, b, False)} if places.get(a) == mine else {}
+            found |= {n.out: (test, a, True)} if places.get(b) == mine else {}
+    return found
 
 
 def _settings(

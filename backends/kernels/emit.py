@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
+from scanopt.backends.kernels.chosen_parts import elements_chosen
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.device_elements import element_with_part, for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
@@ -85,6 +86,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
     nodes = with_parts_noted(with_rows_in_steps(nodes, wanted, w), wanted, COMPUTED, w)
     w.makers |= {n.out: n for n in nodes if isinstance(n, Map)}
+    w.chosen |= {} if w.device else elements_chosen(nodes)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)

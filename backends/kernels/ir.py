@@ -118,12 +118,14 @@ class Set:
 
 @dataclass(frozen=True)
 class Point:
-    """Set a declared pointer to an element of an array; with `test`, to one of two, depending on it."""
+    """Set a declared pointer to an element of an array; where `test` does not hold, to another array."""
 
     name: str
     array: str
     index: Expr
     dtype: str
+    test: Expr | None = None
+    other: str = ""
 
 
 @dataclass(frozen=True)

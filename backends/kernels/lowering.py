@@ -57,6 +57,7 @@ class Lowering:
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     in_range: places that have been checked, by array of places and length.  makers: operations, by what they make.
+    chosen: by array of which an element is set where a condition holds, or not, that condition, the element, and which.
     repeated: arrays that are not made, of one number.
     counted: arrays of 0, 1, 2 ... in order.  evenly: by array of evenly spaced integers the first, and how far apart.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
@@ -111,6 +112,7 @@ class Lowering:
         self.out_of_range = ""
         self.in_range: dict[tuple[str, Expr], Expr] = {}
         self.makers: dict[str, Map] = {}
+        self.chosen: dict[str, tuple[str, str, bool]] = {}
         self.repeated: set[str] = set()
         self.counted: set[str] = set()
         self.evenly: dict[str, tuple[Expr, Expr]] = {}

@@ -20,6 +20,7 @@ from scanopt.backends.kernels.nodes import (
     Call,
     Extreme,
     Fork,
+    Length,
     Lookup,
     Map,
     Nested,
@@ -262,7 +263,7 @@ def _read_late(name: str, last: Setting | Nested, nested: Nested, w: Lowering, f
     for i, n in enumerate(nested.nodes):
         args = n.args[1:] if i == at and not isinstance(n, Nested) else n.args
         reads = {a for a in args if a == name or a in views}
-        if not reads or first in n.outs:
+        if not reads or first in n.outs or isinstance(n, Length):  # which reads no element
             continue
         too_late = i >= at or not (isinstance(n, _STANDING) or _gives_numbers(n))
         if too_late and name in reads:

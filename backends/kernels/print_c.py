@@ -187,9 +187,10 @@ class Printer:
                 self.in_step = before
             case Set(name=name, value=value):
                 yield f"{space}{name} = {bare(self.expression(value))};"
-            case Point(name=name, array=array, index=index):
+            case Point(name=name, array=array, index=index, test=test, other=other):
                 place = self.expression(index)
-                yield f"{space}{name} = {array}{'' if place == '0' else f' + {place}'};"
+                there = array if place == "0" else f"{array} + {place}"
+                yield f"{space}{name} = {there if test is None else f'{self.expression(test)} ? {there} : {other}'};"
             case Store(array=array, index=index, value=value):
                 yield f"{space}{array}[{bare(self.expression(index))}] = {bare(self.expression(value))};"
             case Inner():

@@ -69,6 +69,12 @@ def _view(node: View, w: Lowering) -> None:
 @written.register(SetItem)
 def _setitem(node: SetItem, w: Lowering) -> None:
     y, (part, place) = w.value(node.args[1]), part_to_set(node, w)
+    if node.out in w.chosen and node.out not in w.last_set and node.out in w.in_place:
+        test, new, holds = w.chosen[node.out]
+        found = number_of(w.value(test))
+        found = found if holds else Do("logical_not", (found,), "bool", "bool")
+        w.code.append(Point(part.pointer, part.pointer, ZERO, node.dtype, found, w.cell(node.dtype)))
+        y = w.value(new)
     if node.args[1] in w.joined.get(node.out, ("", ()))[1]:
         return
     names, places = w.places(part.axes)

@@ -44,8 +44,10 @@ def expressions(x: Stmt) -> Iterator[Expr]:
     match x:
         case Let(value=value) | Set(value=value):
             yield value
-        case Point(index=index):
+        case Point(index=index, test=test):
             yield index
+            if test is not None:
+                yield test
         case Store(index=index, value=value):
             yield from (index, value)
         case For(count=count):
