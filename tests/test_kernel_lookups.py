@@ -235,6 +235,17 @@ def test_numbers_where_a_mask_says_so(dtype: str) -> None:
         f(np.ones((3, 2), dtype), np.ones(1, "bool"))
 
 
+def test_what_is_added_at_places_is_looked_up_there() -> None:
+    """Messages along the edges of a graph, in an array of their own or onto what they are made of."""
+    x, u, v = T.dvector("x"), T.lvector("u"), T.lvector("v")
+    for step, made in ((lambda x, u, v: x + T.inc_subtensor(T.zeros_like(x)[v], x[u]), False),
+                       (lambda x, u, v: T.inc_subtensor(x[v], x[u]) * 0.5, True)):  # fmt: skip
+        found, _ = scanopt.scan(step, outputs_info=x, non_sequences=[u, v], n_steps=9)
+        f = scanopt.function([x, u, v], found[-1], fp="exact", backend="c")
+        exact_kernel(f, [RNG.normal(size=7), RNG.integers(0, 7, 500), RNG.integers(-7, 7, 500)])
+        assert made or f.kernels[0].memory < 3 * 500 * 8  # the places, and few numbers
+
+
 def test_arrays_that_are_made_to_be_changed() -> None:
     """They are made where the result is, but for those that are read once more."""
     c, X, who, n = T.dmatrix("c"), T.dmatrix("X"), T.lvector("who"), T.lscalar("n")

@@ -46,7 +46,7 @@ def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: 
     found = {s.out for s in stages if isinstance(s, Take)} - {*wanted}
     for s in stages:
         if not isinstance(s, Fused | Columns | ReducedRows | Take):
-            found -= {*s.args}
+            found.difference_update(a for a in s.args if not (isinstance(s, Scatter) and a == s.args[1]))
     return found
 
 
