@@ -12,7 +12,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay, ops, seq
 from scanopt.facts.bits import boolean, minus_one, on_bools
 from scanopt.facts.loops import lies_on
-from scanopt.facts.recurrences import entries, leads, spine
+from scanopt.facts.recurrences import depends, entries, leads, spine
 from scanopt.facts.states import becomes
 from scanopt.facts.values import of_dtype
 
@@ -78,13 +78,16 @@ def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -
     licence="exact",
     enabling=True,
     example=lambda p, q, n: _trace(lambda v, w, s: (s & v) | w, [p, q], n),
-    never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: T.where(v > 0, s | _small(v), T.abs(s)), p, n)),
+    never=(
+        lambda p, n: _trace(lambda v, s: [s ^ v, (s ^ v) | s], p, [n, None])[1],
+        lambda p, n: _trace(lambda v, s: T.where(v > 0, s | _small(v), T.abs(s)), p, n),
+    ),
 )
 def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
     """Or clears the bits that it will set, then flips them: (y & ~x) ^ x."""
     left = ops.bitwise_or(y, x)
     right = ops.bitwise_xor(ops.bitwise_and(y, ops.invert(x)), x)
-    return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
+    return Equation(left, right, when=[leads(left, y, x), depends(y), of_dtype(left, d), of_dtype(x, d)])
 
 
 @law(
@@ -94,7 +97,7 @@ def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
     never=(
         lambda p, q: (p ^ q) & p[::-1],
         lambda p, n: _trace(lambda v, s: [s ^ v, (s ^ v) & T.abs(s)], p, [n, None])[1],
-        lambda p, n: _trace(lambda v, s: (T.abs(s) ^ -s) & v, p, n),
+        lambda p, n: _trace(lambda v, s: (s ^ T.abs(s)) & v, p, n),
     ),
 )
 def and_of_flip(y: Value, a: Value, x: Value) -> Equation:
@@ -102,7 +105,7 @@ def and_of_flip(y: Value, a: Value, x: Value) -> Equation:
     inner = ops.bitwise_xor(y, a)
     left = ops.bitwise_and(inner, x)
     right = ops.bitwise_xor(ops.bitwise_and(y, x), ops.bitwise_and(a, x))
-    return Equation(left, right, when=[leads(left, inner, x), leads(inner, y, a)])
+    return Equation(left, right, when=[leads(left, inner, x), leads(inner, y, a), depends(y)])
 
 
 @law(

@@ -15,6 +15,11 @@ def order_alone(g: Op, h: Op) -> None:
 
 
 @fact
+def makes_axes(g: Op, h: Op) -> None:
+    """g(a) is h(a) for a number a: g reshapes it to lengths of 1, and h gives it so many axes (given)."""
+
+
+@fact
 def cast_back(g: Op, h: Op, d: Text) -> None:
     """g(h(x)) is x for x of dtype d: h casts to a dtype that has all values of d, and g returns (given)."""
 
@@ -54,12 +59,12 @@ def flat_already(x: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda a, x: T.exp(T.repeat(a, x.shape[0])) * x,
+    example=(lambda a, x: T.exp(T.repeat(a, x.shape[0])) * x, lambda a, X: T.dot(X, T.reshape(a, (1, 1)) * X)),
     never=lambda x: T.flatten(x[None]) * 2.0,
 )
-def number_made_a_row(a: Value) -> Equation:
-    """A number that is reshaped to a vector is a row of one number."""
-    return Equation(ops.reshape(a, shape=(-1,)), as_row(a), when=[scalar(a)])
+def number_with_axes(g: Op, h: Op, a: Value) -> Equation:
+    """A number that is reshaped to lengths of 1 gets so many axes."""
+    return Equation(g(a), h(a), when=[makes_axes(g, h), scalar(a)])
 
 
 @law(

@@ -7,6 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_at, const_int, cut, on, stack, tail, to_cut
 from scanopt.facts.loops import lies_on
+from scanopt.facts.numbers import differ
 from scanopt.facts.parts import (
     in_two,
     part_of_part,
@@ -137,8 +138,9 @@ def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> E
     never=lambda X, k: X[:, :k][1] * 2.0,
 )
 def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
-    """Taking rows of parts is taking parts of these rows: the rows are taken first."""
-    return Equation(g(h(X), bounds), f(g(X, bounds)), when=[rows_first(g, h, f)])
+    """Taking rows of parts is taking parts of these rows: the rows are taken first, where these are not all rows."""
+    left = g(h(X), bounds)
+    return Equation(left, f(g(X, bounds)), when=[rows_first(g, h, f), differ(left, h(X))])
 
 
 @law(

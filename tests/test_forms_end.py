@@ -53,6 +53,15 @@ def _passed_on() -> Any:
     return r[-1] + s[-1] * t[-1]
 
 
+def _truths_of_two_steps() -> Any:
+    numbers, no = T.constant(np.array([3.0, 4.0])), T.zeros((2,), dtype="bool")
+    return scanopt.scan(lambda v, s: s | ((v > 1) | no), numbers, T.stack([n > 0, n > 1]))[0]
+
+
+def _one_row_from_the_end(row: Any) -> Any:
+    return scanopt.foldr(lambda v, s: s + (v - s), row, row)[0]
+
+
 PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "products": (60, lambda: T.exp(x) * 0.5 * 2.0 * y * 3.0),
     "sums": (30, lambda: (x + 0.5) - 0.5 + (y + 1.5)),
@@ -101,6 +110,13 @@ PROGRAMS: dict[str, tuple[int, Callable[[], Any]]] = {
     "greatest of itself": (60, lambda: scanopt.scan(lambda s: T.maximum(s, s), None, n, n_steps=2)[0][-1]),
     "a state that repeats until it ends": (70, _repeated),
     "rows of zeros in loops of one step that may end": (200, _zeros_until),
+    "slope of halves of squares in steps": (
+        200,
+        lambda: T.grad(scanopt.scan(lambda s: (y[0] + T.log1p(abs(s))) ** 2 * 0.5, None, x, n_steps=n)[0].sum(), x),
+    ),
+    "truths of two steps": (350, _truths_of_two_steps),
+    "a number that is its own row": (450, lambda: _one_row_from_the_end((n + n).reshape((1,)))),
+    "parts of one row": (600, lambda: _one_row_from_the_end(scanopt.scan(lambda s: s + s, None, n, n_steps=1)[0])),
     "slope of a map": (250, lambda: T.grad(_mapped(lambda v: ((v * 0.5 + 1.0) * 2.0) ** 3).sum() * 0.25, x)),
 }
 
@@ -111,3 +127,12 @@ def test_small_programs_saturate(name: str) -> None:
     f = scanopt.function([x, y, X, n], program(), on_unused_input="ignore")
     assert f.report.saturated
     assert f.report.enodes <= most
+
+
+def test_a_state_that_goes_on_after_its_first_step_is_one_state() -> None:
+    kept, rows = scanopt.shared(1.5), T.stack([n, n])
+    _, first = scanopt.scan(lambda v: [(kept, kept)], rows, n_steps=1)
+    halves, _ = scanopt.scan(lambda v: (kept, {kept: kept * 0.5}), rows)
+    f = scanopt.function([n], [first[kept], halves])
+    assert f.report.saturated
+    assert f.report.laws["states_of_equal_updates"] < 100

@@ -23,8 +23,12 @@ _EXACT = {
 
 
 def conversions(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about two operators, one after the other, of which the first leaves no trace."""
+    """Facts about two operators, one after the other, of which the first leaves no trace, and about numbers."""
     known = list(dict.fromkeys(op for op in ops if op.name in ("cast", "real", "reshape", "expand_dims")))
+    for op in known:
+        shape = op.options["shape"] if op.name == "reshape" and "lead" not in op.options else ()
+        if shape and all(n in (1, -1) for n in shape):
+            yield "makes_axes", (op, Op.make("expand_dims", axis=tuple(range(len(shape)))))
     for outer, inner in product(known, known):
         if outer.name == "reshape" and "lead" not in outer.options and _keeps_order(inner):
             yield "order_alone", (outer, inner)

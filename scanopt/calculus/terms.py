@@ -286,8 +286,8 @@ def added(X: Value) -> Value:
 
 
 def numeric(v: Value) -> Int:
-    """What is known of a product or a factor v: 3, it is a number; 2, it is made of constants; 1, it is a product of
-    something and a number greater than one; 0, none of these.
+    """What is known of a product or a factor v: 3, it is a number; 2, it is made of constants, or numbers stay with it;
+    1, it is a product of something and a number greater than one; 0, none of these.
     """
     return Int("numeric", (v,))
 

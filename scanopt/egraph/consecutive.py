@@ -140,7 +140,9 @@ def _operators(
 
 
 def _states(j: Int, m: Move, q: State, r: State, s: State, t: State, v: Value, w: Value, x: Value) -> Rules:
+    """Where a loop of first steps is one of those that it is part of, equal states would be continued without end."""
     yield when(q.is_(continued(m, s, w)), becomes(s, v)).then(becomes(q, both(m, v, w)))
+    yield when(q.is_(continued(m, s, w)), becomes(q, v), becomes(r, v)).then(q.equals(r))
     yield when(q.is_(continued(m, s, w)), r.is_(continued(m, t, x)), passed_on(s, t, j)).then(passed_on(q, r, j))
 
 

@@ -21,7 +21,7 @@ READ = 2
 """So many times what a program takes has to be left where it is read back."""
 
 _NEW = 0.1
-"""Of the matches to come, the share that is taken to be new: most find what other laws have made already."""
+"""Of the matches to come, the greatest share that is taken to be new: most find what other laws have made already."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Watch:
             self._stopped = "nodes" if self.aside else "" if everything else "schedule"
             return True
         seconds, nodes, rounds = self._limits
-        if max(next_size(self._growth), done.size + _NEW * next_matches(self._found)) > nodes:
+        if max(next_size(self._growth), done.size + self._new() * next_matches(self._found)) > nodes:
             self._set_aside(done.matches)
         grown = self._growth[-1] / max(self._growth[-2], 1) if len(self._growth) > 1 else 1.0
         for name, hit in (
@@ -125,6 +125,11 @@ class _Watch:
                 self._stopped = name
                 return True
         return False
+
+    def _new(self) -> float:
+        """Of the matches to come, the share that is taken to be new: twice that of the last round."""
+        last, before = (*self._growth[:-3:-1], 0)[:2]
+        return min(_NEW, 2 * max(last - before, 0) / max(self._found[-1], 1))
 
     def _set_aside(self, matches: Mapping[str, int]) -> None:
         """Stop the laws with most matches of a round, until those left have a quarter of the matches.

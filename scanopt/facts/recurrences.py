@@ -24,6 +24,7 @@ from scanopt.calculus.terms import (
     hold,
     least,
     ndim,
+    numeric,
     ops,
     seq,
     stack,
@@ -35,9 +36,9 @@ from scanopt.facts.loops import runs_all
 from scanopt.facts.states import becomes
 
 __all__ = [
-    "accumulates", "apart", "changing", "cumulates", "cumulates_from_itself", "cycle", "entries", "first_rows",
-    "folds", "folds_in_order", "kept", "leads", "near", "nearest", "outside", "recurrent", "regroups", "segments",
-    "spine", "swaps", "takes_part", "to_know",
+    "accumulates", "apart", "changing", "cumulates", "cumulates_from_itself", "cycle", "depends", "entries",
+    "first_rows", "folds", "folds_in_order", "kept", "leads", "near", "nearest", "outside", "recurrent", "regroups",
+    "segments", "spine", "swaps", "takes_part", "to_know",
 ]  # fmt: skip
 
 
@@ -80,9 +81,8 @@ _FAR = 100
 
 @hint
 def on_the_way(v: Value, *, c: Clock, d: Text, i: Value, k: Int, op: Op, s: State, x: Value, y: Value) -> Rules:
-    """v is on the spine of a state: `away` says how far from it; that of what does not depend on it is below zero."""
+    """v is on the spine of a state: `away` says how far from it; that of what no step makes is below zero."""
     yield when(leads(v, y, x)).then(on_the_way(v), away(v).gets(_FAR), away(y).gets(_FAR))
-    yield when(apart(s, v)).then(away(v).gets(-1))
     yield when(held_constant(v)).then(away(v).gets(-2))
     yield when(v.is_(delay(c, i, s, k))).then(away(v).gets(0))
     yield when(leads(v, y, x), v.is_(op(y, x)), regroups(op, d), k.is_(away(y))).then(away(v).gets(k + 1))
@@ -104,6 +104,12 @@ def changing(y: Value, *, k: Int) -> Body:
     return k.is_(away(y)), k >= -1
 
 
+@query
+def depends(y: Value, *, k: Int) -> Body:
+    """y, on the spine of a state, is not known to be without it."""
+    return k.is_(away(y)), k >= 0
+
+
 @fact
 def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value, y: Value) -> Rules:
     """v is an argument of an operator on the spine of s."""
@@ -114,9 +120,12 @@ def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value
 
 @fact
 def apart(s: State, v: Value, *, c: Clock, k: Text, op: Op, x: Value, X: Value, y: Value) -> Rules:
-    """v, an argument on the spine of s, does not depend on s."""
-    yield when(near(s, v), v.is_(hold(c, x))).then(apart(s, v))
-    yield when(near(s, v), v.is_(seq(c, X)), before(c, X)).then(apart(s, v))
+    """v, an argument on the spine of s, does not depend on s.
+
+    Its numbers stay with it: they come to it from other factors, and would leave it again without end.
+    """
+    yield when(near(s, v), v.is_(hold(c, x))).then(apart(s, v), away(v).gets(-1), numeric(v).gets(2))
+    yield when(near(s, v), v.is_(seq(c, X)), before(c, X)).then(apart(s, v), away(v).gets(-1), numeric(v).gets(2))
     yield when(near(s, v), cycle(s, k), outside(k, v)).then(apart(s, v))
     yield when(near(s, v), v.is_(op(x, y)), apart(s, x), apart(s, y)).then(apart(s, v))
 

@@ -38,6 +38,7 @@ _ARRANGING = (
 _SHAPING = (
     Op.make("reshape", shape=(None,)), Op.make("reshape", shape=(None, None)), Op.make("reshape", shape=(2, None)),
     Op.make("reshape", shape=(-1,)), Op.make("expand_dims", axis=(0,)), Op.make("expand_dims", axis=(1,)),
+    Op.make("reshape", shape=(1,)), Op.make("reshape", shape=(1, -1)),
 )  # fmt: skip
 
 _IN_TWO = [
@@ -138,8 +139,8 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
-    "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "adds_to_all",
-    "cut_in_two", "rows_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
+    "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "makes_axes",
+    "adds_to_all", "cut_in_two", "rows_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
     "sign_outside", "sign_lost", "combines",
 ):  # fmt: skip
     _meaning(_fact)
