@@ -93,6 +93,7 @@ MADE_BY_LAWS = {
     "accumulate", "fold", "fold_in_order", "forward_fill", "segmented", "lfilter", "lfilter2", "linear_recurrence",
     "masked_flips", "smoothing", "raised_sum", "capped_sum", "clamped_sum", "geometric", "affine_power", "polynomial",
     "powers", "repeat_rows", "swap_rows", "shaped_like", "spread_like", "in_chunks", "chunk_count", "join_rows",
+    "regrouped_sum", "regrouped_filter", "regrouped_filter2", "regrouped_smoothing",
     "first_true", "linalg_or_flag", "unless_flagged", "has_rows", "no_rows", "kept_row", "when_runs", "rows_read",
     "rows_left", "widen", "given",
 }  # fmt: skip

@@ -724,7 +724,8 @@ RECURRENCES: dict[str, tuple[str, int]] = {
     "accumulate": ("is", 1), "fold": ("is", 1), "fold_in_order": ("is", 1), "forward_fill": ("ims", 1),
     "segmented": ("imss", 1),
     "lfilter": ("isp", 1), "lfilter2": ("ispp", 2), "linear_recurrence": ("iss", 1), "raised_sum": ("iss", 1),
-    "smoothing": ("iss", 1),
+    "smoothing": ("iss", 1), "regrouped_sum": ("is", 1), "regrouped_filter": ("isp", 1),
+    "regrouped_filter2": ("ispp", 2), "regrouped_smoothing": ("isp", 1),
     "capped_sum": ("iss", 1), "clamped_sum": ("isss", 1), "geometric": ("ipn", 1), "affine_power": ("ippn", 1),
     "polynomial": ("ips", 1), "masked_flips": ("iss", 1),
 }  # fmt: skip

@@ -215,11 +215,11 @@ def test_what_composing_loses_is_run_step_by_step() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunked, "_one_by_one", noted)
         # The factors of a chunk underflow, but the state, which is large, does not lose as much.
-        got = chunked.linear_recurrence(np, np.array([1e150]), a, np.zeros(400))
-        assert same(got, loop(STEPS["linear_recurrence"], np.array([1e150]), a, np.zeros(400)))
-        # 2 s - 1 stays at 1 exactly; its composed maps do not.
-        two, one = np.full(400, 1.5), np.full(400, -0.5)
-        assert same(chunked.linear_recurrence(np, np.ones(1), two, one), np.ones(400))
+        got = chunked.linear_recurrence(np, np.full((1, 2), 1e150), a, np.zeros(400))
+        assert same(got, loop(STEPS["linear_recurrence"], np.full((1, 2), 1e150), a, np.zeros(400)))
+        # 1.5 s - 0.5 stays at 1 exactly; its composed maps do not.
+        more, less = np.full(400, 1.5), np.full(400, -0.5)
+        assert same(chunked.linear_recurrence(np, np.ones((1, 2)), more, less), np.ones((400, 2)))
     assert ran
 
 

@@ -37,6 +37,7 @@ from scanopt.backends.kernels.lagged_steps import with_lags_together
 from scanopt.backends.kernels.last_set import remember_last_set
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
+    AffineRows,
     Call,
     Contract,
     Convolve,
@@ -83,28 +84,9 @@ __all__ = ["REGISTERS", "LoopFrame"]
 REGISTERS = 8
 """What a scalar state was no more steps ago is kept in variables."""
 COMPUTED = (
-    Map,
-    Call,
-    Contract,
-    Convolve,
-    Join,
-    Powers,
-    Product,
-    Products,
-    Reduce,
-    Running,
-    Scatter,
-    SetItem,
-    Take,
-    Diagonal,
-    Draw,
-    Evenly,
-    Extreme,
-    Search,
-    Factored,
-    Solve,
-    Sort,
-)
+    AffineRows, Map, Call, Contract, Convolve, Join, Powers, Product, Products, Reduce, Running, Scatter, SetItem, Take,
+    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort,
+)  # fmt: skip
 """What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 

@@ -187,7 +187,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Helper:
-    """A call of a function whose text stands in `random_words` or `c_extremes`: what it writes, and what it reads."""
+    """A call of a function in `random_words`, `c_extremes` or `c_affine`: what it writes, and what it reads."""
 
     name: str
     arrays: tuple[str, ...]

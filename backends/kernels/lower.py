@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes are written)
+    affine_rows,
     contractions,
     counts,
     draws,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Contract", "Convolve", "Factored", "Made", "One", "Powers", "Product", "Products", "Solve"]
+__all__ = ["AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers", "Product", "Products", "Solve"]
 
 
 class One:
@@ -41,6 +41,16 @@ class Product(Made):
 @dataclass(frozen=True)
 class Products(Made):
     """The products of two stacks of matrices that broadcast, or of one and a vector, by NumPy's inner loop."""
+
+
+@dataclass(frozen=True)
+class AffineRows(One):
+    """All rows of a recurrence of one number, eight steps at once.  args: a sequence is the second of them."""
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    dtype: str
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.backends.kernels.matrix_nodes import (
+    AffineRows,
     Contract,
     Convolve,
     Factored,
@@ -19,9 +20,9 @@ from scanopt.backends.kernels.matrix_nodes import (
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw", "Evenly",
-    "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder",
-    "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
+    "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw",
+    "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm",
+    "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
     "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
@@ -379,7 +380,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Fixed | Convolve | Factored | Products | RowAt | HasRow
+    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

@@ -12,15 +12,30 @@ from functools import cached_property, lru_cache
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
-from scanopt.backends.kernels.nodes import Call, Contract, Convolve, Nested, NoForm, Product, Products, Reduce, Running
+from scanopt.backends.kernels.nodes import (
+    AffineRows,
+    Call,
+    Contract,
+    Convolve,
+    Nested,
+    NoForm,
+    Product,
+    Products,
+    Reduce,
+    Running,
+)  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.small_systems import MOST_ROWS
 from scanopt.extraction.cost import CACHE, NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
-__all__ = ["KERNELS", "KernelCosts"]
+__all__ = ["KERNELS", "MOST_SCRATCH", "KernelCosts"]
 
 
+MOST_SCRATCH = 1 << 27
+"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
+TOO_LARGE = 4.0
+"""Nanoseconds of each byte of one value beyond half of these: array steps run then."""
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
 
@@ -55,7 +70,7 @@ class KernelCosts(CostTable):
         form = _form(op, tuple(args), out)
         if form == "none":
             return NUMPY(work) + self.broken
-        kind = "cumulative" if form == "steps" else op.cost if op.cost in self.call else "arith"
+        kind = {"steps": "cumulative", "eights": "eights"}.get(form, op.cost if op.cost in self.call else "arith")
         if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
             return self.element["small system"] * elements(work, kind)
         call, each = self.rates(op, kind)
@@ -69,7 +84,8 @@ class KernelCosts(CostTable):
 
     def of_bytes(self, nbytes: float) -> float:
         """Nanoseconds of holding one value of so many bytes."""
-        return self.held * nbytes + self.far * max(0.0, nbytes - CACHE)
+        beyond = TOO_LARGE * max(0.0, nbytes - MOST_SCRATCH / 2) if self.far else 0.0
+        return self.held * nbytes + self.far * max(0.0, nbytes - CACHE) + beyond
 
 
 def _has_vector(work: Work) -> bool:
@@ -85,13 +101,15 @@ def _steps(work: Work) -> float:
 
 @lru_cache(maxsize=20_000)
 def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
-    """How an operator is written in a kernel: "plain", "steps", "inner" for calls of NumPy's inner loops, "none"."""
+    """How an operator is written in a kernel: "plain", "steps", "eights" of these, "inner" loops of NumPy's, "none"."""
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
         nodes = nodes_of_operator(Compute("out", op, names, out), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
+    if any(isinstance(n, AffineRows) for n in nodes):
+        return "eights"
     by_steps = any(isinstance(n, Nested) for n in nodes)
     return "steps" if by_steps else "inner" if any(isinstance(n, CALLING) for n in nodes) else "plain"
 
@@ -99,13 +117,13 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
 KERNELS = KernelCosts(
     call={
         "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.5, "sort": 2000.0,
-        "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0,
+        "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0, "eights": 40.0,
         "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
-        "stack": 0.1, "cumulative": 1.0,
+        "stack": 0.1, "cumulative": 1.0, "eights": 0.6,
         "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scanopt.backends.kernels.c_affine import AFFINE
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
@@ -196,7 +197,7 @@ class Printer:
             case Inner():
                 yield from self._inner(x, space)
             case Helper(name=name, arrays=arrays, numbers=numbers):
-                self.helpers.add((HELPERS | FIRST_PLACES)[name])
+                self.helpers.add((HELPERS | FIRST_PLACES | AFFINE)[name])
                 args = ", ".join([*arrays, *(bare(self.expression(n)) for n in numbers)])
                 yield f"{space}{name}({args});"
             case Fail(status=status):

@@ -30,11 +30,9 @@ from scanopt.backends.kernels.nodes import (
     Map,
     NoForm,
     Nonempty,
-    Powers,
     Reduce,
     Repeat,
     Reshape,
-    Running,
     Single,
     SumTo,
     View,
@@ -43,6 +41,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
+from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
 from scanopt.program.ir import Compute
@@ -231,17 +230,6 @@ def _sum_to(step: Compute, types: Types) -> Iterator[Single]:
         yield SumTo(step.out, step.args, dtype)
 
 
-def _running(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    """Sums and products of all elements up to each."""
-
-    def running(step: Compute, types: Types) -> Iterator[Single]:
-        dtype, (a,) = step.type.dtype, step.args
-        if in_c(op, (dtype, dtype)) and cast_is_known(types[a].dtype, dtype) and types[a].ndim and dtype != "bool":
-            yield Running(step.out, (a,), op, step.op.options["axis"] % types[a].ndim, dtype)
-
-    return running
-
-
 def _length(step: Compute, types: Types) -> Iterator[Single]:
     yield Length(step.out, step.args, step.op.options["axis"])
 
@@ -368,14 +356,6 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
         yield Within(step.out, step.args, low, high, options.get("strict", False), options.get("nan", False), dtype)
 
 
-def _powers(step: Compute, types: Types) -> Iterator[Single]:
-    """Of a number, to the powers 0, 1, 2 ..."""
-    (x, e), dtype = step.args, step.type.dtype
-    fits = types[x].dtype == dtype == "float64" and not types[x].ndim and types[e].dtype == "int64"
-    if fits and inner_loop("power", (dtype,) * 3) is not None:
-        yield Powers(step.out, step.args, dtype)
-
-
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "softmax": _softmax, "cast": _cast, "where": _where, "clip": _clip, "round": _round,
     "full_like": _full_like, "swap_rows": _arranged(lambda op, ndim: [1, 0, *range(2, ndim)]),
@@ -386,15 +366,16 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "var": _spread(root=False), "std": _spread(root=True),
-    "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
-    "cummax": _running("maximum"), "cummin": _running("minimum"),
+    "sum_to": _sum_to, "outer": outer_nodes, "cumsum": running_nodes("add"), "cumprod": running_nodes("multiply"),
+    "cummax": running_nodes("maximum"), "cummin": running_nodes("minimum"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": extreme_nodes("greater"), "argmin": extreme_nodes("less"), "searchsorted": search_nodes,
     "digitize": digitize_nodes, "sort": sort_nodes, "argsort": sort_nodes, **dict.fromkeys(ROUTINES, factored_nodes),
     **dict.fromkeys(("solve", "inv", "cholesky", "det"), solve_nodes),
-    "powers": _powers, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
+    "powers": powers_nodes, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
+    **dict.fromkeys(AFFINE_NAMES, affine_nodes),
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

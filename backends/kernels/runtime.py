@@ -21,10 +21,11 @@ from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.part_plans import PartKernels, Threads
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
+from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
 from scanopt.program.ir import Program
 
-__all__ = ["MOST_SCRATCH", "WORTH", "LoopKernel", "Planner"]
+__all__ = ["WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
 VARIANTS, SPECIAL = 4, 2
@@ -33,9 +34,6 @@ STEP = 0.7e-6
 """Seconds of an operator of an array step, about; what a compiler takes is many times that."""
 WORTH, WAIT = 2e-3, 0.1
 """Seconds of array steps, in all, after which a kernel is made, and in one call, from which on it is waited for."""
-
-MOST_SCRATCH = 1 << 27
-"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
 
 @dataclass

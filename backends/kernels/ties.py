@@ -8,6 +8,7 @@ from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.nodes import (
     REVERSED,
     WHOLE,
+    AffineRows,
     Call,
     Contract,
     Draw,
@@ -79,8 +80,9 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Extreme):
         yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
-    elif isinstance(node, Search | Powers):
-        yield from (((out, i), (node.args[1], i)) for i in range(n))
+    elif isinstance(node, Search | Powers | AffineRows):
+        sequences = node.args[1:] if isinstance(node, AffineRows) else node.args[1:2]
+        yield from (((out, i), (a, i)) for a in sequences for i in range(ndim[a]))
     elif isinstance(node, Reduce):
         axes = (j for j in range(ndim[node.args[0]]) if j not in node.axes)
         yield from (((out, i), (node.args[0], j)) for i, j in enumerate(axes))

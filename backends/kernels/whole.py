@@ -23,7 +23,8 @@ from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.plan_cache import PLANS
-from scanopt.backends.kernels.runtime import MOST_SCRATCH, WORTH, Planner
+from scanopt.backends.kernels.prices import MOST_SCRATCH
+from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program, Step
 
 __all__ = ["ProgramKernel", "program_body", "single_step"]

@@ -201,7 +201,7 @@ def next_size(growth: Sequence[int]) -> float:
         if growth[-1] > 4 * growth[-2]:
             size *= (growth[-1] / growth[-2]) ** 2
         elif last > before > 0:
-            size += last * (last / before if before > earlier > 0 else 2)
+            size += last * (min(last / before, max(2.0, before / earlier)) if before > earlier > 0 else 2)
     return size
 
 

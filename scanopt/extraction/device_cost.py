@@ -40,6 +40,8 @@ DEVICE = CostTable(
         "geometric": (10 * LAUNCH, 0.05), "affine_power": (30 * LAUNCH, 1.0), "polynomial": (10 * LAUNCH, 0.02),
         "masked_flips": (1e6, 0.05), "smoothing": (1e6, 0.05), "raised_sum": (1e6, 0.05), "capped_sum": (1e6, 0.05),
         "clamped_sum": (1e6, 0.05), "fold_in_order": (1e6, LAUNCH),
+        "regrouped_sum": (1e6, LAUNCH), "regrouped_filter": (1e6, LAUNCH), "regrouped_filter2": (1e6, LAUNCH),
+        "regrouped_smoothing": (1e6, 0.05),
     },
 )  # fmt: skip
 """Nanoseconds on an NVIDIA H200: launches and memory as measured on 26 November 2026, the rest estimated from them."""

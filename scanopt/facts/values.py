@@ -6,7 +6,7 @@ from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "above_zero", "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes",
+    "above_zero", "at_least", "equal_rows", "exponent", "float64", "float_vector", "floating", "forward", "has_axes",
     "has_so_many_axes", "int64", "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "over_one",
     "positive", "power_of_two", "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar",
     "small_integer", "static_shape", "vector", "within_int64",
@@ -87,6 +87,12 @@ def floating(v: Value) -> Rules:
     """v is of dtype float32 or float64."""
     for d in ("float32", "float64"):
         yield when(dtype(v).is_(d)).then(floating(v))
+
+
+@query
+def float_vector(v: Value) -> Body:
+    """v has one axis, and is of dtype float32 or float64."""
+    return ndim(v).is_(1), floating(v)
 
 
 @query

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
+from scanopt.backends.kernels.prices import KERNELS
 from scanopt.calculus.law import LICENCES, Law, Program, allowed, standard_laws
 from scanopt.compilation.optimize import Settings, optimize
 from scanopt.egraph.encode import encode
 from scanopt.egraph.reach import Reach
 from scanopt.egraph.session import EGraph, UnsoundLawError
+from scanopt.extraction.cost import numpy_cost
 from scanopt.lab.attacked_program import Saturated, Subject, Ways, build
 from scanopt.lab.checked_values import checked_programs
 from scanopt.lab.law_mutation import Mutation, mutations
@@ -225,11 +227,13 @@ class Attack:
                 yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def paying(self) -> list[Finding]:
-        """Some example is cheaper with it than without it, under the usual licence or under its own."""
+        """Some example is cheaper with it than without it, as array steps or in kernels, under the usual licence or
+        under its own."""
         if self.law.enabling:
             return []
-        for program, fp in product(self.law.example, dict.fromkeys((Settings().fp, self.law.licence))):
-            encoded, laws, settings = encode(*build(program)), allowed(self.laws, fp), Settings(fp=fp)
+        licences = dict.fromkeys((Settings().fp, self.law.licence))
+        for cost, program, fp in product((numpy_cost, KERNELS), self.law.example, licences):
+            encoded, laws, settings = encode(*build(program)), allowed(self.laws, fp), Settings(fp=fp, cost=cost)
             rest = [x for x in laws if x.name != self.law.name]
             with_it = optimize(encoded, laws, settings).extraction.cost
             if with_it < optimize(encoded, rest, settings).extraction.cost * (1 - 1e-9):

@@ -225,7 +225,8 @@ def _recurrence(timed: str, last: bool = False) -> Any:
 
 for _name, _timed in {
     "accumulate": "tt", "fold": "tt", "fold_in_order": "tt", "forward_fill": "ttt", "segmented": "tttt",
-    "lfilter": "tpt", "linear_recurrence": "ttt",
+    "lfilter": "ttp", "linear_recurrence": "ttt", "regrouped_sum": "tt", "regrouped_filter": "ttp",
+    "regrouped_smoothing": "ttp",
 }.items():  # fmt: skip
     rule(_name)(_recurrence(_timed))
 

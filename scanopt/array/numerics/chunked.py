@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.numerics import regrouped
 from scanopt.array.numerics.running import aligned
 
-__all__ = ["clamped_sum", "linear_recurrence", "masked_flips", "smoothing"]
+__all__ = ["clamped_sum", "linear_recurrence", "masked_flips", "regrouped_smoothing", "smoothing"]
 
 CLOSE = 16
 """How many units in the last place, of the largest state of a chunk, its end and the next start may differ."""
@@ -36,6 +37,8 @@ def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
     >>> linear_recurrence(np, np.array([1.0]), np.array([2.0, 0.5]), np.array([1.0, 1.0]))
     array([3. , 2.5])
     """
+    if regrouped.suits(xp, init, a, x):
+        return regrouped.linear(init, a, x)
 
     def step(s: Any, a: Any, x: Any, out: Any) -> None:
         xp.multiply(s, a, out=out)
@@ -81,6 +84,8 @@ def smoothing(xp: Any, init: Any, a: Any, x: Any) -> Any:
     >>> smoothing(np, np.array([1.0]), np.array([0.5, 0.5]), np.array([3.0, 0.0]))
     array([2., 1.])
     """
+    if regrouped.suits(xp, init, a, x):
+        return regrouped.smoothing(init, a, x)
 
     def step(s: Any, a: Any, x: Any, out: Any) -> None:
         xp.add(s, (x - s) * a, out=out)
@@ -93,6 +98,17 @@ def smoothing(xp: Any, init: Any, a: Any, x: Any) -> Any:
         return lambda k: lambda s: factor[k] * s + rest[k]
 
     return _by_chunks(xp, init, [a, x], [0.0, 0.0], step, whole)
+
+
+def regrouped_smoothing(xp: Any, init: Any, x: Any, a: Any) -> Any:
+    """Row t is (row t - 1) + (x[t] - (row t - 1)) * a, up to rounding.
+
+    >>> regrouped_smoothing(np, np.array([1.0]), np.array([3.0, 0.0]), np.array(0.5))
+    array([2., 1.])
+    """
+    if not a.ndim and regrouped.suits(xp, init, x, a):
+        return regrouped.held_smoothing(init, x, a)
+    return smoothing(xp, init, xp.broadcast_to(a, (len(x), *a.shape)), x)
 
 
 def clamped_sum(xp: Any, init: Any, x: Any, low: Any, high: Any) -> Any:

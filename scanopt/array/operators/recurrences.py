@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to, dims_of, expand, rows, transpose
-from scanopt.array.numerics import chunked, filters, powers, running
+from scanopt.array.numerics import chunked, filters, powers, regrouped, running
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import one_of
 from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
@@ -162,6 +162,15 @@ _entry("lfilter", "isp", filters.lfilter, "s * a + x step by step", "cumulative"
 _entry(
     "lfilter2", "ispp", filters.lfilter, "(s * a + r * b) + x step by step, r before s", "cumulative", rows=2,
     inexact=COMPLEX,
+)  # fmt: skip
+_entry("regrouped_sum", "is", regrouped.regrouped_sum, "s + x step by step", "cumulative", exact=False)
+_entry("regrouped_filter", "isp", regrouped.regrouped_filter, "s * a + x step by step", "cumulative", exact=False)
+_entry(
+    "regrouped_smoothing", "isp", chunked.regrouped_smoothing, "s + (x - s) * a step by step", "cumulative", exact=False
+)
+_entry(
+    "regrouped_filter2", "ispp", regrouped.regrouped_filter, "(s * a + r * b) + x step by step, r before s",
+    "cumulative", rows=2, exact=False,
 )  # fmt: skip
 _entry(
     "linear_recurrence", "iss", chunked.linear_recurrence, "s * a + x step by step", "cumulative",

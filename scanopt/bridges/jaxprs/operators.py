@@ -298,6 +298,10 @@ def _steps(m: Operators, op: Op) -> Callable[..., Any]:
         "lfilter": lambda s, x, a: s * a + x,
         "lfilter2": lambda r, s, x, a, b: (s * a + r * b) + x,
         "linear_recurrence": lambda s, a, x: s * a + x,
+        "regrouped_sum": lambda s, x: s + x,
+        "regrouped_filter": lambda s, x, a: s * a + x,
+        "regrouped_filter2": lambda r, s, x, a, b: (s * a + r * b) + x,
+        "regrouped_smoothing": lambda s, x, a: s + (x - s) * a,
         "masked_flips": lambda s, a, x: (s & a) ^ x,
         "smoothing": lambda s, a, x: s + (x - s) * a,
         "raised_sum": lambda s, x, low: jnp.maximum(s + x, low),
@@ -308,13 +312,17 @@ def _steps(m: Operators, op: Op) -> Callable[..., Any]:
     return known[op.name]
 
 
-_PARAMETERS = {"lfilter": (2,), "lfilter2": (2, 3), "polynomial": (1,)}
+_PARAMETERS = {
+    "lfilter": (2,), "lfilter2": (2, 3), "regrouped_filter": (2,), "regrouped_filter2": (2, 3),
+    "regrouped_smoothing": (2,), "polynomial": (1,),
+}  # fmt: skip
 """Which arguments are no sequences, beside the state before."""
 
 
 @rule_for(
     "accumulate", "fold", "fold_in_order", "forward_fill", "segmented", "lfilter", "lfilter2", "linear_recurrence",
     "masked_flips", "smoothing", "raised_sum", "capped_sum", "clamped_sum", "polynomial",
+    "regrouped_sum", "regrouped_filter", "regrouped_filter2", "regrouped_smoothing",
 )  # fmt: skip
 def _recurrence(m: Operators, op: Op, init: Any, *rest: Any) -> Any:
     step, held = _steps(m, op), {i - 1 for i in _PARAMETERS.get(op.name, ())}

@@ -13,7 +13,9 @@ from scanopt.program.ir import CarriedState, Compute, Keep, Loop, Read
 if TYPE_CHECKING:
     from scanopt.bridges.onnx_models.writing import ModelWriter
 
-_PARAMETERS = {"lfilter": (2,), "lfilter2": (2, 3), "polynomial": (1,)}
+_PARAMETERS = {
+    "lfilter": (2,), "lfilter2": (2, 3), "regrouped_filter": (2,), "regrouped_smoothing": (2,), "polynomial": (1,),
+}  # fmt: skip
 """Which arguments are no sequences, beside the state before."""
 
 _LAST = ("fold", "fold_in_order", "polynomial")
@@ -23,22 +25,26 @@ def _next(op: Op, s: list[str], x: list[str]) -> list[tuple[str, tuple[str, ...]
     """The operators of one step, each of names: "#" for the result before."""
     if op.name in ("accumulate", "fold", "fold_in_order"):
         return [(op.options["ufunc"], (s[0], x[0]))]
-    return {
+    known: dict[str, list[tuple[str, tuple[str, ...]]]] = {
+        "regrouped_sum": [("add", (s[0], x[0]))],
         "lfilter": [("multiply", (s[0], *x[1:2])), ("add", ("#", x[0]))],
         "lfilter2": [],
         "linear_recurrence": [("multiply", (s[0], x[0])), ("add", ("#", *x[1:2]))],
         "smoothing": [("subtract", (*x[1:2], s[0])), ("multiply", ("#", x[0])), ("add", (s[0], "#"))],
+        "regrouped_smoothing": [("subtract", (x[0], s[0])), ("multiply", ("#", *x[1:2])), ("add", (s[0], "#"))],
         "raised_sum": [("add", (s[0], x[0])), ("maximum", ("#", *x[1:2]))],
         "capped_sum": [("add", (s[0], x[0])), ("minimum", ("#", *x[1:2]))],
         "clamped_sum": [("add", (s[0], x[0])), ("maximum", ("#", *x[1:2])), ("minimum", ("#", *x[2:3]))],
         "polynomial": [("multiply", (s[0], x[0])), ("add", ("#", *x[1:2]))],
         "forward_fill": [("where", (x[0], *x[1:2], s[0]))],
-    }[op.name]
+    }
+    return known["lfilter" if op.name == "regrouped_filter" else op.name]
 
 
 @written(
     "accumulate", "fold", "fold_in_order", "lfilter", "linear_recurrence", "smoothing", "raised_sum", "capped_sum",
-    "clamped_sum", "polynomial", "forward_fill",
+    "clamped_sum", "polynomial", "forward_fill", "regrouped_sum", "regrouped_filter",
+    "regrouped_smoothing",
 )  # fmt: skip
 def _recurrence(w: ModelWriter, step: Compute) -> None:
     """A loop program of one loop, written as all others are."""
@@ -72,6 +78,9 @@ def _recurrence(w: ModelWriter, step: Compute) -> None:
         w.node("Identity", [kept], step.type, step.out)
 
 
-@written("geometric", "affine_power", "lfilter2", "segmented", "masked_flips", "powers", "cumprod", "cummax", "cummin")
+@written(
+    "geometric", "affine_power", "lfilter2", "regrouped_filter2", "segmented", "masked_flips", "powers", "cumprod",
+    "cummax", "cummin",
+)  # fmt: skip
 def _others(w: ModelWriter, step: Compute) -> None:
     raise Refused(f"to_onnx: {step.op.name}: compile with exclude=['recurrences'], so that the loop stays one")

@@ -39,7 +39,7 @@ MEANINGS: dict[str, Meaning] = {}
 _FIRST = (
     "runs_all", "liftable", "liftable_until", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step",
     "same_steps", "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector",
-    "matrix", "has_axes", "has_so_many_axes",
+    "float_vector", "matrix", "has_axes", "has_so_many_axes",
 )  # fmt: skip
 """Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
 
@@ -162,6 +162,12 @@ MEANINGS |= {
     "boolean": _kind("bool"), "integer": _kind("int", "int8"),
     "int64": _kind("int"), "within_int64": _kind("int", "int8"), "floating": _kind("float"), "float64": _kind("float"),
 }  # fmt: skip
+
+
+@fact
+def float_vector(m: Model, v: Term) -> None:
+    _axes(1)(m, v)
+    _kind("float")(m, v)
 
 
 @fact

@@ -300,16 +300,22 @@ def _of(step: Callable[..., SymbolicArray]) -> Callable[[Model, Op], Step]:
     return lambda m, op: lambda *xs: step(lambda name, *ys: pointwise(m, name, *ys), *xs)
 
 
+_FILTER = _of(lambda f, s, x, a: f("add", f("multiply", s, a), x))
+_FILTER2 = _of(lambda f, s, r, x, a, b: f("add", f("add", f("multiply", s, a), f("multiply", r, b)), x))
+
 _RECURRENCES: dict[str, tuple[str, bool, Callable[[Model, Op], Step]]] = {
     "accumulate": ("is", False, _ufunc),
     "fold": ("is", True, _ufunc),
     "fold_in_order": ("is", True, _ufunc),
     "segmented": ("isss", False, _segments),
     "forward_fill": ("iss", False, _of(lambda f, s, mark, x: f("where", mark, x, s))),
-    "lfilter": ("isp", False, _of(lambda f, s, x, a: f("add", f("multiply", s, a), x))),
-    "lfilter2": (
-        "ispp", False,
-        _of(lambda f, s, r, x, a, b: f("add", f("add", f("multiply", s, a), f("multiply", r, b)), x)),
+    "lfilter": ("isp", False, _FILTER),
+    "lfilter2": ("ispp", False, _FILTER2),
+    "regrouped_sum": ("is", False, _of(lambda f, s, x: f("add", s, x))),
+    "regrouped_filter": ("isp", False, _FILTER),
+    "regrouped_filter2": ("ispp", False, _FILTER2),
+    "regrouped_smoothing": (
+        "isp", False, _of(lambda f, s, x, a: f("add", s, f("multiply", f("subtract", x, s), a)))
     ),
     "linear_recurrence": ("iss", False, _of(lambda f, s, a, x: f("add", f("multiply", s, a), x))),
     "masked_flips": ("iss", False, _of(lambda f, s, a, x: f("bitwise_xor", f("bitwise_and", s, a), x))),

@@ -79,7 +79,7 @@ def prove(law: Law, steps: int = 4) -> Proof:
     if free := law.unbound():
         return Proof(law.name, "out of reach", f"nothing says what {', '.join(sorted(free))} is")
     floats = "fp" if law.licence == "exact" else "real"
-    if any(c.fact in ("floating", "float64") for c in law.equation.when):
+    if any(c.fact in ("floating", "float64", "float_vector") for c in law.equation.when):
         return _together(law, [_Theory(law, steps, floats).proof()])
     if any(c.fact == "boolean" for c in law.equation.when):
         return _together(law, [_Theory(law, steps, "bool").proof()])
