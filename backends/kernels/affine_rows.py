@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanopt.array.numerics.regrouped import TILE
+from scanopt.array.numerics.regrouped import STRETCH
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Expr, Helper, Let, Lit, Load, Point, Steps, Store, Var, plus
 from scanopt.backends.kernels.lowering import Lowering, number_of
@@ -11,7 +11,7 @@ from scanopt.backends.kernels.values import Array
 
 __all__: list[str] = []
 
-PIECE = 8 * TILE
+PIECE = 8 * STRETCH
 """So many rows are in memory at a time where the last one alone is read."""
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from string import Template
 
-from scanopt.array.numerics.regrouped import TILE
+from scanopt.array.numerics.regrouped import STRETCH
 
 __all__ = ["AFFINE"]
 
@@ -36,7 +36,7 @@ static void ${NAME}_$T($T *y, $T *state, $ARGUMENTS, int64 n)
     $STATES
     $RESPONSES
     for (int64 t = 0; t < n;) {
-        const int64 end = n - t < $TILE ? n : t + $TILE, first = t;
+        const int64 end = n - t < $STRETCH ? n : t + $STRETCH, first = t;
         $KEEP
         eight_$T total = none;
         $WILD
@@ -67,7 +67,7 @@ _ONE_STATE = {
 _WILD = """\
 int wild = 0;
         for (int64 i = t; i < end; i++) wild |= !((FACTOR <= 1) & (FACTOR >= -1));"""
-"""Steps of a tile that may grow are run one by one."""
+"""Steps of a stretch that may grow are run one by one."""
 _COMPOSED = """\
 V += F * BEHIND1_$T(V, none); F *= BEHIND1_$T(F, one);
             V += F * BEHIND2_$T(V, none); F *= BEHIND2_$T(F, one);
@@ -153,7 +153,7 @@ const int wild = !(*b < 1 && *b >= -1 && *a <= 1 - *b && *a >= *b - 1);
 
 
 def _text(name: str, dtype: str) -> str:
-    words = {"T": dtype, "I": f"int{dtype[-2:]}", "TILE": TILE, "NAME": name}
+    words = {"T": dtype, "I": f"int{dtype[-2:]}", "STRETCH": STRETCH, "NAME": name}
     parts = {k: Template(v).substitute(words) for k, v in (_ONE_STATE | _FUNCTIONS[name]).items()}
     return Template(_EIGHT + _ROWS).substitute(words | parts)
 

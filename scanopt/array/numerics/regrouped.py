@@ -4,8 +4,8 @@ Each step waits for the one before, and for nothing else: a processor could do s
 eight steps everything that does not depend on the state before them is put together first, and that state is added
 last; the next eight wait for this addition alone.  Rounding errors have about the bound of those of the steps one by
 one where states do not grow by themselves: where a factor is beyond 1, what one order rounds and the other does not
-would grow, too.  So of each tile of 128 steps those are run one by one that have such a factor, or that come to a row
-that is not finite.
+would grow, too.  So of stretches of 128 steps those are run one by one that have such a factor, or that come to a
+row that is not finite.
 
 Kernels do the same operations in the same order (`backends/kernels/affine_rows.py`), so bits do not depend on who runs.
 
@@ -22,11 +22,11 @@ import numpy as np
 
 from scanopt.array.numerics import filters, running
 
-__all__ = ["EIGHT", "TILE", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
+__all__ = ["EIGHT", "STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
 
 EIGHT = 8
 """So many steps are done at once."""
-TILE = 128
+STRETCH = 128
 """So many steps are run one by one where a row of them is not finite."""
 MOST = 8192
 """So many steps at a time stay in a cache."""
@@ -42,7 +42,7 @@ class _Steps:
 
     eights: of some steps, eight in each column, what does not depend on the states before them, and by what each of
     these states, the newest first, is multiplied: as many numbers, or eight for all columns.  one: a step.
-    calm: of each tile, whether no state grows by itself.
+    calm: of each stretch, whether no state grows by itself.
     """
 
     eights: Callable[[slice], Rows]
@@ -64,7 +64,7 @@ def linear(init: Array, a: Array, x: Array) -> Array:
     >>> linear(np.array([1.0]), np.array([2.0, 0.5]), np.array([1.0, 1.0]))
     array([3. , 2.5])
     """
-    factors, rows = _numbers(a), _numbers(x)
+    factors, rows = _element_of(a), _element_of(x)
     steps = _Steps(lambda at: _composed(a[at], x[at]), lambda s, t: s[0] * factors(t) + rows(t), _calm(a))
     return _run(steps, init, len(x))
 
@@ -75,7 +75,7 @@ def smoothing(init: Array, a: Array, x: Array) -> Array:
     >>> smoothing(np.array([1.0]), np.array([0.5, 0.5]), np.array([3.0, 0.0]))
     array([2., 1.])
     """
-    factors, rows = _numbers(a), _numbers(x)
+    factors, rows = _element_of(a), _element_of(x)
     rest = 1 - a
     steps = _Steps(
         lambda at: _composed(rest[at], x[at] * a[at]), lambda s, t: s[0] + (rows(t) - s[0]) * factors(t), _calm(rest)
@@ -91,8 +91,8 @@ def regrouped_sum(xp: Any, init: Any, x: Any) -> Any:
     """
     if not suits(xp, init, x):
         return running.accumulate(xp, "add", init, x)
-    rows, one = _numbers(x), np.ones(EIGHT, x.dtype)
-    steps = _Steps(lambda at: (_summed(x[at]), [one]), lambda s, t: s[0] + rows(t), _tiles(len(x), True))
+    rows, one = _element_of(x), np.ones(EIGHT, x.dtype)
+    steps = _Steps(lambda at: (_summed(x[at]), [one]), lambda s, t: s[0] + rows(t), _stretches(len(x), True))
     return _run(steps, init, len(x))
 
 
@@ -105,14 +105,14 @@ def regrouped_filter(xp: Any, init: Any, x: Any, *factors: Any) -> Any:
     if any(f.ndim for f in factors) or not suits(xp, init, x, *factors):
         return filters.lfilter(xp, init, x, *factors)
     a, b = _number(factors[0]), _number(factors[-1])
-    rows = _numbers(x)
+    rows = _element_of(x)
     responses = _responses(x.dtype, a, b if len(factors) > 1 else None)
 
     def one(s: State, t: int) -> Any:
         return s[0] * a + rows(t) if len(factors) == 1 else (s[0] * a + s[1] * b) + rows(t)
 
     calm = -1 <= a <= 1 if len(factors) == 1 else -1 <= b < 1 and b - 1 <= a <= 1 - b
-    steps = _Steps(lambda at: (_responded(x[at], responses[0]), responses[1:]), one, _tiles(len(x), bool(calm)))
+    steps = _Steps(lambda at: (_responded(x[at], responses[0]), responses[1:]), one, _stretches(len(x), bool(calm)))
     return _run(steps, init, len(x))
 
 
@@ -122,12 +122,12 @@ def held_smoothing(init: Array, x: Array, held: Array) -> Array:
     >>> held_smoothing(np.array([1.0]), np.array([3.0, 0.0]), np.array(0.5))
     array([2., 1.])
     """
-    a, rows = _number(held), _numbers(x)
+    a, rows = _number(held), _element_of(x)
     impulse, newest = _responses(x.dtype, 1 - a, None)
     steps = _Steps(
         lambda at: (_responded(x[at], impulse * a), [newest]),
         lambda s, t: s[0] + (rows(t) - s[0]) * a,
-        _tiles(len(x), bool(-1 <= 1 - a <= 1)),
+        _stretches(len(x), bool(-1 <= 1 - a <= 1)),
     )
     return _run(steps, init, len(x))
 
@@ -136,18 +136,18 @@ def _number(x: Array) -> Any:
     return x.item() if x.dtype == np.float64 else x[()]
 
 
-def _tiles(n: int, calm: bool) -> Array:
-    return np.full(-(-n // TILE), calm)
+def _stretches(n: int, calm: bool) -> Array:
+    return np.full(-(-n // STRETCH), calm)
 
 
 def _calm(factors: Array) -> Array:
-    """Of each tile, whether no factor is beyond 1."""
-    found = np.ones(-(-len(factors) // TILE) * TILE, bool)
+    """Of each stretch, whether no factor is beyond 1."""
+    found = np.ones(-(-len(factors) // STRETCH) * STRETCH, bool)
     found[: len(factors)] = (factors <= 1) & (factors >= -1)
-    return np.asarray(found.reshape(-1, TILE).all(axis=1))
+    return np.asarray(found.reshape(-1, STRETCH).all(axis=1))
 
 
-def _numbers(x: Array) -> Callable[[int], Any]:
+def _element_of(x: Array) -> Callable[[int], Any]:
     """Its elements as numbers that compute as arrays of the dtype do, in less time."""
     return x.item if x.dtype == np.float64 else x.__getitem__
 
@@ -195,23 +195,23 @@ def _responded(x: Array, response: Array) -> Array:
 
 
 def _run(steps: _Steps, init: Array, n: int) -> Array:
-    """All rows.  After a tile that is run one by one, the next attempt is twice as long as the last one went well."""
+    """All rows.  After a stretch that is run one by one, the next attempt is twice what went well."""
     out = np.empty(n, init.dtype)
-    whole, t, size = n - n % EIGHT, 0, MOST // TILE
-    state: State = tuple(_numbers(init)(k) for k in reversed(range(len(init))))
+    whole, t, size = n - n % EIGHT, 0, MOST // STRETCH
+    state: State = tuple(_element_of(init)(k) for k in reversed(range(len(init))))
     while t < whole:
-        tile = t // TILE
-        calm = steps.calm[tile : tile + size]
-        to = min(whole, t + TILE * (len(calm) if calm.all() else int(calm.argmin())))
+        stretch = t // STRETCH
+        calm = steps.calm[stretch : stretch + size]
+        to = min(whole, t + STRETCH * (len(calm) if calm.all() else int(calm.argmin())))
         if t < to:
             made = _attempt(steps, state, slice(t, to))
-            good = _finite_tiles(made)
-            end = min(t + good * TILE, to)
+            good = _finite_stretches(made)
+            end = min(t + good * STRETCH, to)
             out[t:end] = made[: end - t]
             state = (*reversed(_listed(out[max(t, end - len(state)) : end])), *state)[: len(state)]
-            t, size = end, max(min(2 * good, MOST // TILE), 1)
+            t, size = end, max(min(2 * good, MOST // STRETCH), 1)
         if t < to or not calm.all():
-            end = min((t // TILE + 1) * TILE, n)
+            end = min((t // STRETCH + 1) * STRETCH, n)
             state = _one_by_one(steps, state, out, t, end)
             t = end
     _one_by_one(steps, state, out, t, n)
@@ -249,14 +249,14 @@ def _listed(x: Array) -> list[Any]:
     return x.tolist() if x.dtype == np.float64 else list(x)
 
 
-def _finite_tiles(rows: Array) -> int:
-    """How many tiles come before the first one with a row that is not finite, or with a sum of eights that is not."""
-    full = np.zeros(-(-len(rows) // TILE) * TILE, rows.dtype)
+def _finite_stretches(rows: Array) -> int:
+    """How many stretches come before the first one with a row, or a sum of rows of its eights, that is not finite."""
+    full = np.zeros(-(-len(rows) // STRETCH) * STRETCH, rows.dtype)
     full[: len(rows)] = rows
-    tiles = full.reshape(-1, TILE // EIGHT, EIGHT)
-    total = tiles[:, 0].copy()
-    for k in range(1, TILE // EIGHT):
-        total += tiles[:, k]
+    stretches = full.reshape(-1, STRETCH // EIGHT, EIGHT)
+    total = stretches[:, 0].copy()
+    for k in range(1, STRETCH // EIGHT):
+        total += stretches[:, k]
     odd = np.asarray(~np.isfinite(total).all(axis=1))
     return int(odd.argmax()) if odd.any() else len(odd)
 
