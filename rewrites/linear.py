@@ -143,6 +143,48 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
 
 
 @law(
+    licence="reassoc",
+    source="scipy.signal.lfilter, in another order",
+    example=lambda x, y, a, b: _trace(lambda v, r, s, a, b: v + a * s + b * r, x, _two(y), a, b),
+    never=(
+        lambda x, y: _trace(lambda v, r, s: v + T.tanh(s) * 0.5 + 0.2 * r, x, _two(y)),
+        lambda x, y: _trace(lambda v, r, s: [s + v, v + s * 0.5 + r * 0.2], x, [_two(y), None])[1],
+        lambda X, y: _trace(lambda v, r, s, b: v + b * s + 0.2 * r, X, _two(X), y),
+        lambda X, y: _trace(lambda v, r, s, b: v + 0.5 * s + b * r, X, _two(X), y),
+        lambda p, q: _trace(lambda v, r, s: v + 3 * s + 2 * r, p, _two(q)),
+    ),
+)
+def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
+    """A state that becomes (s·a + x) + r·b is a filter, too."""
+    near = delay(c, init, s, 1) * hold(c, a)
+    far = delay(c, init, s, 2) * hold(c, b)
+    left = near + x + far
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
+    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+
+
+@law(
+    licence="reassoc",
+    source="scipy.signal.lfilter, in another order",
+    example=lambda x, y, a, b: _trace(lambda v, r, s, a, b: v + b * r + a * s, x, _two(y), a, b),
+    never=(
+        lambda x, y: _trace(lambda v, r, s: v + 0.2 * r + T.tanh(s) * 0.5, x, _two(y)),
+        lambda x, y: _trace(lambda v, r, s: [s + v, v + r * 0.2 + s * 0.5], x, [_two(y), None])[1],
+        lambda X, y: _trace(lambda v, r, s, b: v + 0.2 * r + b * s, X, _two(X), y),
+        lambda X, y: _trace(lambda v, r, s, b: v + b * r + 0.5 * s, X, _two(X), y),
+        lambda p, q: _trace(lambda v, r, s: v + 2 * r + 3 * s, p, _two(q)),
+    ),
+)
+def filter_with_the_nearest_last(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
+    """A state that becomes (r·b + x) + s·a is a filter, too."""
+    near = delay(c, init, s, 1) * hold(c, a)
+    far = delay(c, init, s, 2) * hold(c, b)
+    left = far + x + near
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
+    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+
+
+@law(
     licence="exact",
     source="scipy.signal.lfilter, bit for bit",
     example=lambda x, a, b: _trace(lambda v, s, r, a, b: [a * s + b * r + v, s], x, [b, a], a, b)[0],

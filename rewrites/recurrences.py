@@ -13,7 +13,7 @@ from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, dela
 from scanopt.facts.bits import minus_one
 from scanopt.facts.lists import held_constant
 from scanopt.facts.loops import lies_on
-from scanopt.facts.recurrences import changing, leads, nearest, regroups, spine, swaps
+from scanopt.facts.recurrences import changing, leads, nearest, regroups, spine, swaps, takes_part
 from scanopt.facts.states import becomes
 from scanopt.facts.values import integer, of_dtype
 
@@ -25,6 +25,11 @@ _SMALL_FIVE = T.constant(5, dtype="int8")
 def _trace(step: Any, x: Any, start: Any) -> Any:
     """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start)[0]
+
+
+def _two(y: Any) -> Any:
+    """A state with two taps."""
+    return dict(initial=y[:2], taps=[-2, -1])
 
 
 def _complex(x: Any) -> Any:
@@ -202,6 +207,25 @@ def product_of_sum(y: Value, x: Value, a: Value, d: Text) -> Equation:
     left = inner * a
     when = [leads(left, inner, a), leads(inner, y, x), integer(left), of_dtype(left, d), of_dtype(y, d), of_dtype(x, d)]
     return Equation(left, y * a + x * a, when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, y: _trace(lambda v, r, s: (v - s * 0.5) - r * 0.25, x, _two(y)),
+    never=(
+        lambda x, y: (x - y * 0.5) - x * 0.25,
+        lambda x, y: _trace(lambda v, r, s: [T.tanh(s), (v - s * 0.5) - r * 0.25], x, [_two(y), None])[1],
+        lambda x, a: _trace(lambda v, s: s - T.exp(v) * 0.5, x, a),
+        lambda x, a: _trace(lambda v, s: v - s * 0.5, x, a),
+        lambda p, q: _trace(lambda v, r, s: s - r * T.cast(v, "int8"), p, _two(q)),
+    ),
+)
+def multiple_taken_from_state(s: State, y: Value, z: Value, a: Value, d: Text) -> Equation:
+    """y - z·a = y + z·(-a), where y and z are earlier values of a state, or made of them."""
+    left = y - z * a
+    when = [spine(s, left), takes_part(s, y), takes_part(s, z), of_dtype(left, d), of_dtype(a, d)]
+    return Equation(left, y + z * -a, when=when)
 
 
 @law(

@@ -14,6 +14,7 @@ import scanopt.tensor as T
 from scanopt.array.numerics import regrouped
 from scanopt.array.op import Op
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.prices import KERNELS
 
 needs_compiler = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
 Array = np.ndarray[Any, Any]
@@ -127,3 +128,23 @@ def test_the_last_row_takes_no_memory_for_the_others(taps: int) -> None:
         np.testing.assert_allclose(f(*values), g(*values), rtol=1e-13)
     assert "regrouped_filter" in str(f.program)
     assert f.kernels[0].memory < 10_000
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda v, r, s, a: s * a + r * 0.3 + v,
+        lambda v, r, s, a: v + s * a + r * 0.3,
+        lambda v, r, s, a: v + r * 0.3 + s * a,
+        lambda v, r, s, a: v + (r * 0.3 + s * a),
+        lambda v, r, s, a: v - s * -a - r * -0.3,
+    ],
+)
+def test_a_filter_is_found_in_whatever_order_its_sum_is_written(step: Callable[..., Any]) -> None:
+    x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
+    f = scanopt.function([x, y, a], scanopt.scan(step, x, dict(initial=y, taps=[-2, -1]), [a])[0], cost=KERNELS)
+    assert "regrouped_filter2(" in str(f.program)
+    values = [np.cos(np.arange(300.0)), np.array([0.5, 2.0]), 0.6]
+    np.testing.assert_allclose(
+        f(*values), steps("regrouped_filter2", values[1], values[0], np.array(0.6), np.array(0.3))
+    )

@@ -23,7 +23,7 @@ __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_o
 STEERING = CAUSAL | {
     "within", "passes_on", "keeps_shape", "kept_as", "kept_times", "sums_until", "lies_on", "constants",
     "held_constant", "held_constants", "tells_no_length", "varying_product", "no_number", "least_multiple", "differ",
-    "nearest", "changing", "depends", "written_bounds",
+    "nearest", "changing", "depends", "takes_part", "written_bounds",
 }  # fmt: skip
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
