@@ -99,6 +99,26 @@ def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condi
     return Equation(tail(c, new, 1), one_row(c, last, p), when=[becomes(s, new), *when, runs_all(c), within(c, p)])
 
 
+def _second_order(
+    c: Clock,
+    init: Value,
+    rows: Value,
+    s: State,
+    factors: tuple[Value, Value],
+    entry: tuple[Value, Value],
+    total: Callable[[Value, Value, Value], Value],
+) -> Equation:
+    """A filter that looks back two rows.
+
+    init, rows: what the states one and two steps before start with.  entry: x, and all of them.  total: how the sum of
+    s·a, r·b and x is written.
+    """
+    (a, b), (x, X) = factors, entry
+    left = total(delay(c, init, s, 1) * hold(c, a), delay(c, rows, s, 2) * hold(c, b), x)
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
+    return Equation(left, seq(c, ops.lfilter2(rows[-2:], X, a, b)), when=when)
+
+
 @law(
     licence="exact",
     source="scipy.signal.lfilter, bit for bit",
@@ -135,11 +155,7 @@ def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X
 )
 def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (s·a + r·b) + x, with r the state before s, is a filter."""
-    near = delay(c, init, s, 1) * hold(c, a)
-    far = delay(c, init, s, 2) * hold(c, b)
-    left = near + far + x
-    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
-    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: near + far + x)
 
 
 @law(
@@ -156,11 +172,7 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
 )
 def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (s·a + x) + r·b is a filter, too."""
-    near = delay(c, init, s, 1) * hold(c, a)
-    far = delay(c, init, s, 2) * hold(c, b)
-    left = near + x + far
-    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
-    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: near + x + far)
 
 
 @law(
@@ -177,11 +189,7 @@ def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: 
 )
 def filter_with_the_nearest_last(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (r·b + x) + s·a is a filter, too."""
-    near = delay(c, init, s, 1) * hold(c, a)
-    far = delay(c, init, s, 2) * hold(c, b)
-    left = far + x + near
-    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
-    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: far + x + near)
 
 
 @law(
@@ -201,11 +209,7 @@ def filter_of_two_states(
 ) -> Equation:
     """The same where the state before s is a state of its own, which starts with a row of its own."""
     rows = ops.concatenate(first, init[-1:], axis=0)
-    near = delay(c, init, s, 1) * hold(c, a)
-    far = delay(c, rows, s, 2) * hold(c, b)
-    left = near + far + x
-    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
-    return Equation(left, seq(c, ops.lfilter2(rows[-2:], X, a, b)), when=when)
+    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: near + far + x)
 
 
 @law(

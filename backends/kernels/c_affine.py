@@ -75,6 +75,23 @@ V += F * BEHIND1_$T(V, none); F *= BEHIND1_$T(F, one);
             const eight_$T row = V + F * s;"""
 _RESPONDED = "eight_$T V = x[t] * H[0];" + "".join(f"\n            V += x[t + {i}] * H[{i}];" for i in range(1, 8))
 
+_EIGHT_RESPONDED = f"{_RESPONDED}\n            const eight_$T row = V + P * s;"
+
+
+def _responses(factor: str, times: str = "") -> str:
+    """What eight steps make of a 1, each by a factor: of one that comes in, times a number, and of the state before."""
+    return f"""\
+const $T f = {factor};
+    const int wild = !(f <= 1 && f >= -1);
+    $T h[10] = {{0, 1}};
+    for (int i = 2; i < 10; i++) h[i] = h[i - 1] * f;
+    eight_$T H[8], P;
+    for (int i = 0; i < 8; i++) {{
+        P[i] = h[i + 2];
+        for (int k = 0; k < 8; k++) H[i][k] = k < i ? 0 : h[k - i + 1]{times};
+    }}"""
+
+
 _FUNCTIONS: dict[str, dict[str, str]] = {
     "linear_recurrence": {
         "ARGUMENTS": "const $T *a, const $T *x",
@@ -98,31 +115,14 @@ _FUNCTIONS: dict[str, dict[str, str]] = {
     },
     "regrouped_filter": {
         "ARGUMENTS": "const $T *x, const $T *a",
-        "RESPONSES": """\
-const int wild = !(*a <= 1 && *a >= -1);
-    $T h[10] = {0, 1};
-    for (int i = 2; i < 10; i++) h[i] = h[i - 1] * *a;
-    eight_$T H[8], P;
-    for (int i = 0; i < 8; i++) {
-        P[i] = h[i + 2];
-        for (int k = 0; k < 8; k++) H[i][k] = k < i ? 0 : h[k - i + 1];
-    }""",
-        "EIGHT": f"{_RESPONDED}\n            const eight_$T row = V + P * s;",
+        "RESPONSES": _responses("*a"),
+        "EIGHT": _EIGHT_RESPONDED,
         "STEP": "s = s * *a + x[t];",
     },
     "regrouped_smoothing": {
         "ARGUMENTS": "const $T *x, const $T *a",
-        "RESPONSES": """\
-const $T f = 1 - *a;
-    const int wild = !(f <= 1 && f >= -1);
-    $T h[10] = {0, 1};
-    for (int i = 2; i < 10; i++) h[i] = h[i - 1] * f;
-    eight_$T H[8], P;
-    for (int i = 0; i < 8; i++) {
-        P[i] = h[i + 2];
-        for (int k = 0; k < 8; k++) H[i][k] = k < i ? 0 : h[k - i + 1] * *a;
-    }""",
-        "EIGHT": f"{_RESPONDED}\n            const eight_$T row = V + P * s;",
+        "RESPONSES": _responses("1 - *a", " * *a"),
+        "EIGHT": _EIGHT_RESPONDED,
         "STEP": "s = s + (x[t] - s) * *a;",
     },
     "regrouped_filter2": {

@@ -7,7 +7,7 @@ one where states do not grow by themselves: where a factor is beyond 1, what one
 would grow, too.  So of stretches of 128 steps those are run one by one that have such a factor, or that come to a
 row that is not finite.
 
-Kernels do the same operations in the same order (`backends/kernels/affine_rows.py`), so bits do not depend on who runs.
+Kernels do the same operations in the same order (`backends/kernels/c_affine.py`), so bits do not depend on who runs.
 
 [Kogge and Stone 1973, for factors that vary; impulse responses, for fixed ones]
 """
@@ -22,7 +22,7 @@ import numpy as np
 
 from scanopt.array.numerics import filters, running
 
-__all__ = ["EIGHT", "STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
+__all__ = ["STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
 
 EIGHT = 8
 """So many steps are done at once."""
