@@ -47,7 +47,7 @@ def test_show_says_what_cannot_be_written_or_read(file: Path, capsys: pytest.Cap
 
 
 def test_explain_prints_histories_and_nothing_else(file: Path) -> None:
-    command = [sys.executable, "-m", "scanopt", "explain", "--json", str(file)]
+    command = [sys.executable, "-P", "-m", "scanopt", "explain", "--json", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
     once, twice = json.loads(done.stdout)
     assert "said by the file" in done.stderr

@@ -168,7 +168,7 @@ def test_workers_need_numpy_alone(tmp_path: Path) -> None:
         print(len(workers.summary(summaries[0], values, carries)), len(part([*values, *carries])))
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "work")],
+        [sys.executable, "-P", "-c", textwrap.dedent(code), str(tmp_path / "work")],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

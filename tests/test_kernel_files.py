@@ -172,7 +172,7 @@ print(f(0, 0, 0), folder())
 def run(text: str, **env: str) -> list[str]:
     root = str(Path(__file__).parents[1])
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT.format(text=text)], capture_output=True, text=True, check=True,
+        [sys.executable, "-P", "-c", SCRIPT.format(text=text)], capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": root, **env},
     )  # fmt: skip
     return done.stdout.split()

@@ -77,7 +77,7 @@ def test_no_sanitizer_complains(script: str, least: int, tmp_path: Path) -> None
         "XDG_CACHE_HOME": str(tmp_path),
         "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
     }
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     assert "runtime error" not in done.stderr
     assert int(done.stdout) >= least

@@ -276,6 +276,6 @@ def test_workers_do_their_share_and_busy_ones_leave_a_call_to_its_own_thread() -
 
 def test_a_program_ends_while_workers_sleep() -> None:
     code = "from scanopt.backends.kernels import workers as w; print(w.run_together([lambda: 1, lambda: 2], 3))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert sorted(eval(done.stdout)) == [1, 2]
     assert not done.stderr

@@ -92,7 +92,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """A file that is served, and where."""
     file = tmp_path / "model.py"
     file.write_text(FIRST, encoding="utf-8")
-    line = [sys.executable, "-m", "scanopt", "show", "--serve", str(file)]
+    line = [sys.executable, "-P", "-m", "scanopt", "show", "--serve", str(file)]
     root = Path(__file__).parents[1]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=root) as process:
         assert process.stdout is not None

@@ -288,7 +288,7 @@ def test_another_process_reads_it(tmp_path: Path) -> None:
     def run() -> str:
         flags = {"XDG_CACHE_HOME": str(tmp_path), "SCANOPT_FLAGS": "", "PYTHONHASHSEED": "random"}
         done = subprocess.run(
-            [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env={**os.environ, **flags}
+            [sys.executable, "-P", "-c", CODE], capture_output=True, text=True, check=True, env={**os.environ, **flags}
         )
         return done.stdout
 

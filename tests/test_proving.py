@@ -297,7 +297,7 @@ def test_outcomes_are_the_same_in_every_process() -> None:
         "print(prove(laws['stack_of_sequence'].without(0), 2), prove(laws['subtracted'], 1))"
     )
     runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=None).stdout
+        subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, env=None).stdout
         for _ in range(2)
     ]
     assert runs[0] == runs[1]

@@ -132,7 +132,7 @@ def test_a_process_that_is_killed(how: signal.Signals, folder: str, tmp_path: Pa
 
     def start(*more: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(code), path, *more],
+            [sys.executable, "-P", "-c", textwrap.dedent(code), path, *more],
             env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
 

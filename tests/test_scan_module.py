@@ -56,7 +56,7 @@ HOMES = {
 @pytest.mark.parametrize("home", HOMES)
 def test_names_of_the_documents(home: str) -> None:
     code = f"import scanopt\nfor name in {HOMES[home].split()}: assert getattr(scanopt.{home}, name), name"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_names_of_the_documents(home: str) -> None:
 )
 def test_imports_from_the_function_scan(line: str) -> None:
     code = f"{line}\nimport scanopt, scanopt.scan\nassert scanopt.scan is scanopt.scan_module.scan"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 def test_one_function_has_one_home() -> None:

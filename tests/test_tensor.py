@@ -487,4 +487,4 @@ def test_warning_free_build() -> None:
     ],
 )
 def test_imports(code: str) -> None:
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, timeout=60)

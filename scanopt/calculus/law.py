@@ -16,6 +16,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from operator import is_
 from types import ModuleType
 from typing import Any
@@ -149,7 +150,8 @@ class Law:
             bound |= c.variables()
         return (e.right.variables() | e.left.variables()) - bound
 
-    def operators(self) -> list[Operator]:
+    @cached_property
+    def operators(self) -> Sequence[Operator]:
         """The operators of the table that it may introduce, but for those with parameters that are variables."""
         return sorted({op for op, fixed in operators_in(self.equation.right) if fixed}, key=lambda op: op.key)
 

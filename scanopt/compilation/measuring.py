@@ -12,7 +12,7 @@ from typing import Any
 from scanopt.backends.kernels.build import wait_for_builds
 from scanopt.compilation.compiled_function import Function
 
-__all__ = ["least_seconds", "peak_bytes", "seconds_per_call", "shared_kept", "values_of"]
+__all__ = ["least_seconds", "peak_bytes", "seconds_per_call", "settle", "shared_kept", "values_of"]
 
 _MOST_BUILDS = 5
 """So many calls in a row may each ask for other kernels."""
@@ -39,16 +39,21 @@ def shared_kept(f: Function) -> Iterator[Callable[[], None]]:
         restore()
 
 
+def settle(call: Callable[[], object]) -> None:
+    """Call it until its kernels are compiled, which happens beside the first calls."""
+    for _ in range(_MOST_BUILDS):
+        call()
+        if not wait_for_builds():
+            break
+
+
 def seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
     """The median of at least three calls, and of as many as fit in the budget, once its kernels are compiled.
 
     >>> seconds_per_call(lambda: None, budget=0.001) < 1
     True
     """
-    for _ in range(_MOST_BUILDS):
-        call()
-        if not wait_for_builds():
-            break
+    settle(call)
     times: list[float] = []
     while len(times) < 3 or sum(times) < budget:
         start = perf_counter()

@@ -29,7 +29,7 @@ class Reach:
 
     def __init__(self, laws: Sequence[Law], more: str = "") -> None:
         self._rules, self._rulesets = some_rules(laws, more)
-        made = [*(op for x in laws for op in x.operators()), *made_by_rules(len(FACTS))]
+        made = [*(op for x in laws for op in x.operators), *made_by_rules(len(FACTS))]
         self._makes = {op: rows_of_operator(op) for op in dict.fromkeys(made)}
 
     def can_fire(self, g: Encoded) -> list[bool]:

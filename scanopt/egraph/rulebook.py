@@ -16,7 +16,18 @@ from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.relation_files import quoted
-from scanopt.egraph.strata import Reached, Rules, Stratum, made_by, one_by_one, row, rules_of, strata, tables_of
+from scanopt.egraph.strata import (
+    Reached,
+    Rules,
+    Stratum,
+    made_by,
+    one_by_one,
+    read_by,
+    row,
+    rules_of,
+    strata,
+    tables_of,
+)
 from scanopt.egraph.support_rules import machinery_text
 
 __all__ = ["ALL_FACTS", "ActiveRules", "Same", "facts_apart", "own_laws", "rules_text", "rulesets_of", "some_rules"]
@@ -188,6 +199,10 @@ class ActiveRules:
             self._fired.update(new)
             self.know(frozenset[str]().union(*(self._rules.made[self._laws[n]] for n in new)))
 
+    def may_find(self, atoms: Iterable[str]) -> bool:
+        """Whether all that a query reads has rows, or rules of facts may add some."""
+        return read_by(atoms, self._tables) <= self.there
+
     def add(self, more: str) -> None:
         """Add rules."""
         self._more = f"{self._more}\n{more}"
@@ -195,8 +210,11 @@ class ActiveRules:
 
     def laws(self, names: Collection[str]) -> str:
         """The ruleset of those of some laws that can fire; "" if none can."""
-        able = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._able]
-        return self._combined(self._noted.get(n, self._laws[n]) for n in able)
+        return self._combined(self._noted.get(n, self._laws[n]) for n in self._laws if n in names and self.may_fire(n))
+
+    def may_fire(self, law: str) -> bool:
+        """Whether a law can fire."""
+        return self._laws[law] in self._able
 
     def commands(self) -> str:
         """What the engine has to run before it can run these rulesets; told only once."""

@@ -284,6 +284,14 @@ class EGraph:
         """The rows of a relation of two classes, without pairs of equal ones."""
         return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
 
+    def may_fire(self, law: str) -> bool:
+        """Whether a law can fire: whether all that it reads may be there."""
+        return self._loaded.running.may_fire(law)
+
+    def state(self, rules: str) -> None:
+        """Add rules that no others wait for, which are removed with the program."""
+        self._run(self._named(rules))
+
     def add(self, rules: str) -> list[str]:
         """Add rules, which are removed with the program; gives their rulesets."""
         named = self._named(rules)
@@ -318,11 +326,17 @@ class EGraph:
 
     # Asking
 
+    def may_find(self, atoms: Sequence[str]) -> bool:
+        """Whether a query may have an answer: whether all that it reads may be there."""
+        return self._loaded.running.may_find(atoms)
+
     def ask(self, asked: Sequence[tuple[Mapping[str, str], Sequence[Sequence[str]]]]) -> list[list[str]]:
         """Per question, atoms of a query, a relation of the columns (name: sort) that satisfy it.
 
         asked: columns, and the questions of them.  Nothing else changes.
         """
+        if not asked:
+            return []
         ruleset = f"questions_{self._asked}"
         text = [f"(ruleset {ruleset})"]
         out: list[list[str]] = []
@@ -333,7 +347,7 @@ class EGraph:
                 text.append(f"(relation {name} ({' '.join(columns.values())}))")
                 text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset {ruleset})")
             out.append(names)
-        self._run(self._named("\n".join([*text, f"(run {ruleset} 1)"])))
+        self.state("\n".join([*text, f"(run {ruleset} 1)"]))
         return out
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:

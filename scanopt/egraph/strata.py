@@ -25,6 +25,7 @@ __all__ = [
     "Stratum",
     "made_by",
     "one_by_one",
+    "read_by",
     "row",
     "rows_of",
     "rules_of",
@@ -145,6 +146,15 @@ def rulesets_in(rules: str) -> list[str]:
 def made_by(commands: str, tables: Collection[str]) -> frozenset[str]:
     """The tables that commands add rows to."""
     return _rule(f") ({commands}) :ruleset none)", tables, {}).makes
+
+
+def read_by(atoms: Iterable[str], tables: Collection[str]) -> frozenset[str]:
+    """The tables that a query reads.
+
+    >>> sorted(read_by(['(= x (prim "exp"))', "(a x)"], ["a", "prim"]))
+    ['a', 'prim "exp"']
+    """
+    return _rule(f"{' '.join(atoms)}) () :ruleset none)", tables, {}).reads
 
 
 def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleTables:

@@ -11,7 +11,7 @@ from typing import Any
 from scanopt.backends import executor
 from scanopt.compilation.callable import compiled
 from scanopt.compilation.compiled_function import Function
-from scanopt.compilation.measuring import least_seconds, shared_kept, values_of
+from scanopt.compilation.measuring import least_seconds, settle, shared_kept, values_of
 from scanopt.history.kernels import HistoryKernel, inside_of
 from scanopt.program.ir import Compute, Input, Program
 from scanopt.program.names import Names, given
@@ -20,7 +20,7 @@ from scanopt.program.text import names_made, names_read
 __all__ = ["forms_by_round", "seconds_of_kernels", "seconds_of_programs"]
 
 _BUDGET = 0.05  # seconds of calls that are timed at once
-_KERNELS, _LONGEST = 0.5, 3.0  # seconds until kernels may be there, and of one program in all
+_LONGEST = 3.0  # seconds of one program, once its kernels are there
 _MOST, _PART = 12, 0.005  # so many kernels are timed, of those that are so much of the cost
 
 
@@ -60,7 +60,7 @@ def seconds_of_kernels(f: Function, program: Program, kernels: Sequence[HistoryK
     with shared_kept(f):
         arguments = f._signature.read(values, {})
         run = compiled(program, f.backend)
-        _settled(lambda: run(arguments), clock)
+        settle(lambda: run(arguments))
         one = any(x.loop == "the program" for x in run.kernels)
         found = compiled(replace(program, outputs=made, checks=()), f.backend)(arguments) if made else []
     have = dict(zip((x.name for x in program.inputs), arguments, strict=True)) | dict(zip(made, found, strict=True))
@@ -85,13 +85,14 @@ def _read(k: HistoryKernel) -> list[str]:
 
 
 def _settled(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
-    """Seconds of a call once its kernels are compiled, which happens beside the first calls."""
+    """Seconds of a call once its kernels are compiled, and for as long as it gets faster."""
+    settle(call)
     start = monotonic()
     best = least_seconds(call, _BUDGET, clock)
     while monotonic() - start < _LONGEST:
         again = least_seconds(call, _BUDGET, clock)
         faster, best = again < 0.8 * best, min(best, again)
-        if not faster and monotonic() - start > _KERNELS:
+        if not faster:
             break
     return best
 

@@ -70,7 +70,7 @@ class Attack:
     def __init__(self, law: Law, ways: Ways, laws: Sequence[Law] | None = None, loops: Loops = _none) -> None:
         others = allowed(standard_laws() if laws is None else laws, max(law.licence, "reassoc", key=LICENCES.index))
         self.law = law
-        self.laws = (*(x for x in others if x.name != law.name), law)
+        self.laws = others if law in others else (*(x for x in others if x.name != law.name), law)
         self._ways = ways
         self._loops = loops
         self._known: dict[Program, tuple[Subject, Saturated]] = {}

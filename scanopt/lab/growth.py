@@ -84,8 +84,8 @@ class Growth:
 
 
 def growth(program: Encoded, laws: Sequence[Law], settings: Settings) -> Growth:
-    """Saturate a program law by law: all laws in every round, whatever the schedule."""
-    engine = EGraph(program, laws, settings.fp, more="\n".join(map(_in_two_steps, laws)))
+    """Saturate a program law by law: all laws that can fire in every round, whatever the schedule."""
+    engine = EGraph(program, laws, settings.fp)
     try:
         return _Meter(engine, settings).run()
     finally:
@@ -127,6 +127,7 @@ class _Meter:
         self._matches = dict.fromkeys(self._made, 0)
         self._seconds = dict.fromkeys(self._made, 0.0)
         self._unions = dict.fromkeys(self._made, 0)
+        self._waiting = {x.name: x for x in engine.laws}
         self._facts: list[int] = []
         self._sizes: list[int] = []
 
@@ -159,16 +160,21 @@ class _Meter:
         facts = engine.round(frozenset())
         changed = facts.changed
         self._facts.append(facts.size - before)
+        size = facts.size
         for name, made in self._made.items():
-            before, start = engine.size(), time.perf_counter()
+            if not engine.may_fire(name):
+                made.append(0)
+                continue
+            if (law := self._waiting.pop(name, None)) is not None:
+                engine.state(_in_two_steps(law))
+            before, start = size, time.perf_counter()
             done = engine.run(f"make_{name}")
             made.append(done.size - before)
             unions = _classes_less(engine.pairs(f"pair_{name}")) if done.matches.get(name) else 0
-            if unions:
-                engine.run(f"unite_{name}")
+            size = engine.run(f"unite_{name}").size if unions else done.size
             self._seconds[name] += time.perf_counter() - start
             self._matches[name] += done.matches.get(name, 0)
             self._unions[name] += unions
             changed = changed or bool(unions) or (done.changed and done.size > before)
-        self._sizes.append(engine.size())
+        self._sizes.append(size)
         return changed

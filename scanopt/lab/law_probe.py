@@ -89,19 +89,21 @@ class IdleLaws:
     def ask(self, engine: EGraph, saturation: Saturation) -> None:
         """Put the questions; what was asked before is forgotten.
 
-        Conditions are asked of those laws only whose pattern is there: most patterns are not.
+        Conditions are asked of those laws only whose pattern is there, and patterns are looked for only where all is
+        there that they read: most is not.
         """
-        questions = [_Questions(x) for x in self._laws if self._all or not saturation.matches.get(x.name)]
+        every = [_Questions(x) for x in self._laws if self._all or not saturation.matches.get(x.name)]
+        questions = [q for q in every if engine.may_find(q.pattern)]
         patterns = engine.ask([(q.sorts, [q.pattern]) for q in questions])
         sizes = engine.sizes()
         there = [q for q, [pattern] in zip(questions, patterns, strict=True) if sizes.get(pattern)]
         more = [[x for x in dict.fromkeys(q.bodies()) if x != q.pattern] for q in there]
         asked = engine.ask([(q.sorts, bodies) for q, bodies in zip(there, more, strict=True)])
-        names = {id(q): dict(zip(bodies, x, strict=True)) for q, bodies, x in zip(there, more, asked, strict=True)}
-        self._asked = []
-        for q, [pattern] in zip(questions, patterns, strict=True):
-            known = {q.pattern: pattern} | names.get(id(q), {})
-            self._asked.append((q, [pattern, *(known[x] for x in q.bodies())] if id(q) in names else [pattern]))
+        told = {id(q): names for q, names in zip(questions, patterns, strict=True)}
+        for q, bodies, names in zip(there, more, asked, strict=True):
+            known = dict(zip([q.pattern, *bodies], [*told[id(q)], *names], strict=True))
+            told[id(q)] += [known[x] for x in q.bodies()]
+        self._asked = [(q, told.get(id(q), [])) for q in every]
 
     def hear(self, back: ReadBack, graph: TermGraph) -> None:
         """Take what was read back."""
@@ -151,8 +153,8 @@ class _Questions:
         return sorted(out)
 
     def answer(self, back: ReadBack, relations: Sequence[str]) -> Probed:
-        """What the relations of the questions hold: of the pattern alone where it is nowhere."""
-        if len(relations) == 1 and self.rest:
+        """What the relations of the questions hold: of the pattern alone, or none, where it is nowhere."""
+        if not relations or (len(relations) == 1 and self.rest):
             return Probed(self.law, 0, 0, (), self.needs, self.sorts)
         rows = [{*back.rows(r)} for r in relations]
         found, singly, together = rows[0], rows[1 : 2 * len(self.rest) + 1], rows[2 * len(self.rest) + 1 :]
