@@ -1,8 +1,6 @@
 """The commands that show what was done and what works, from end to end."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -46,11 +44,11 @@ def test_show_says_what_cannot_be_written_or_read(file: Path, capsys: pytest.Cap
     assert "compiled no function" in capsys.readouterr().err
 
 
-def test_explain_prints_histories_and_nothing_else(file: Path) -> None:
-    command = [sys.executable, "-P", "-m", "scanopt", "explain", "--json", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    once, twice = json.loads(done.stdout)
-    assert "said by the file" in done.stderr
+def test_explain_prints_histories_and_nothing_else(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--json", str(file)]) == 0
+    said = capsys.readouterr()
+    once, twice = json.loads(said.out)
+    assert "said by the file" in said.err
     assert [once["name"], twice["name"]] == ["once", "twice"]
     assert [s["law"] for s in once["steps"]] == ["right_identity"]
     assert twice["steps"] == []
@@ -82,6 +80,7 @@ def test_cache_tells_and_clears(
     assert main(["cache"]) == 0
     said = capsys.readouterr().out
     assert "1 compiled kernels, 5 bytes" in said
+    assert doctor.size_of(tmp_path / "removed meanwhile.so") == 0
     assert "1 optimized programs, 3 bytes" in said
     assert main(["cache", "--clear"]) == 0
     assert not [*tmp_path.iterdir()]
@@ -278,7 +277,11 @@ def test_laws_that_cannot_be_checked_are_said(tmp_path: Path, capsys: pytest.Cap
 # ---- commands about laws, facts and the machine: as data, and with what they cannot do ----
 
 
-def test_verdicts_on_laws_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verdicts_on_laws_as_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scanopt.lab.checking._INSTANCES", 12)
+    monkeypatch.setattr("scanopt.lab.checking.LOOPS", {})
     file = tmp_path / "laws.py"
     file.write_text(OWN + 'print("said by the file")\n', encoding="utf-8")
     assert main(["check", "--json", str(file)]) == 1

@@ -23,7 +23,7 @@ def describe(results: list[Checked]) -> str:
     return "\n".join("\n".join([*x.failures, source(x.spec, tail=False)]) for x in results if x.failures)
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(10)
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
 def test_first_order(chunk: int) -> None:
     seeds = range(chunk * CHUNK, (chunk + 1) * CHUNK)
@@ -32,8 +32,8 @@ def test_first_order(chunk: int) -> None:
 
 
 def test_most_of_them_have_derivatives_other_than_0() -> None:
-    results = [check_slopes(generate(seed), entries=False, compiled=False) for seed in range(40)]
-    assert sum(x.outcome == "smooth" for x in results) > 30
+    results = [check_slopes(generate(seed), entries=False, compiled=False) for seed in range(20)]
+    assert sum(x.outcome == "smooth" for x in results) > 15
 
 
 @pytest.mark.share(4)

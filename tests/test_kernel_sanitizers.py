@@ -75,7 +75,7 @@ def test_no_sanitizer_complains(script: str, least: int, tmp_path: Path) -> None
         "LD_PRELOAD": f"{library('libasan.so')} {library('libubsan.so')}",
         "ASAN_OPTIONS": "detect_leaks=0:detect_odr_violation=0",
         "XDG_CACHE_HOME": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
+        "PYTHONPATH": os.pathsep.join([str(tests), *filter(None, sys.path)]),
     }
     done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr

@@ -22,20 +22,20 @@ def test_it_fires_nowhere_else(law: Law) -> None:
     assert [*attack_on(law).on_never()] == []
 
 
-@pytest.mark.share(14)
+@pytest.mark.share(20)
 @LAWS
 def test_it_needs_every_condition_and_pays_or_enables(law: Law) -> None:
     attack = attack_on(law)
     assert [*attack.conditions(), *attack.paying()] == []
 
 
-@pytest.mark.share(40)
+@pytest.mark.share(80)
 @LAWS
 def test_it_is_sound_for_other_numbers_and_functions(law: Law) -> None:
     assert [*attack_on(law).alike()] == []
 
 
-@pytest.mark.share(10)
+@pytest.mark.share(20)
 @LAWS
 def test_it_loses_no_check(law: Law) -> None:
     assert [*attack_on(law).checks()] == []

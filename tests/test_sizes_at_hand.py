@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shares import tries
 
 import scanopt
 from scanopt import function
@@ -69,7 +70,7 @@ def test_lengths_that_are_close_stay_as_far_apart(lengths: list[int]) -> None:
 CALLS = st.lists(st.tuples(st.sampled_from(SIZES), st.sampled_from(SIZES[1:])), min_size=1, max_size=8)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tries(30), deadline=None)
 @given(CALLS, st.randoms(use_true_random=False))
 def test_the_order_of_calls_does_not_matter(calls: list[tuple[int, int]], rng: Any) -> None:
     ways = []

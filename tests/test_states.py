@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from merged import X, a, b, checked, loops, n, reads, scan, states, text, x, y
+from shares import tries
 
 import scanopt
 import scanopt.tensor as T
@@ -119,7 +120,7 @@ def test_states_of_an_inner_loop_start_anew_at_each_outer_step() -> None:
 def test_states_that_pass_on() -> None:
     """Rings and lines of states, of any kind: what is passed on is shifted, and a ring repeats."""
     rng = random.Random(1)
-    for _ in range(25):
+    for _ in range(tries(50)):
         count = rng.choice((2, 3, 3, 4))
         depths = [rng.choice((1, 1, 2)) for _ in range(count)]
         source = [rng.randrange(count + 1) for _ in range(count)]

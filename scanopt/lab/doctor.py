@@ -18,7 +18,7 @@ from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
 
-__all__ = ["CACHED", "Diagnosis", "cache_files", "examined", "findings_text"]
+__all__ = ["CACHED", "Diagnosis", "cache_files", "examined", "findings_text", "size_of"]
 
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {
@@ -101,12 +101,12 @@ def _extras() -> Iterator[Diagnosis]:
 def _caches() -> Iterator[Diagnosis]:
     for what in CACHED:
         files = cache_files(what)
-        size = bytes_text(float(sum(map(_size, files))))
+        size = bytes_text(float(sum(map(size_of, files))))
         yield Diagnosis(f"cache of {what}", "works", f"{len(files)} files, {size}, in {private_folder(what)}")
     yield _costs()
 
 
-def _size(file: Path) -> int:
+def size_of(file: Path) -> int:
     """The bytes of a file; none of one that another process has just removed."""
     try:
         return file.stat().st_size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -90,10 +90,16 @@ def _slope(program: Callable[..., Any], seconds: float, width: int = 0) -> tuple
     width: of the rows; 0 for scalars.
     """
     a = np.float64(0.5) if not width else np.full(width, 0.5)
-    short, long = (_seconds(_compiled(program, a.ndim), a, n, seconds) for n in (_SHORT, _LONG))
-    nothing = _seconds(_compiled(lambda a, n, x: [a + a, n + 1], a.ndim), a, 1, seconds)
+    run = _compiled(program, a.ndim)
+    short, long = (_seconds(run, a, n, seconds) for n in (_SHORT, _LONG))
+    nothing = _seconds(_next_to_nothing(a.ndim), a, 1, seconds)
     step = (long - short) / (_LONG - _SHORT)
     return step * 1e9, max(0.0, (short - _SHORT * step - nothing) * 1e9)
+
+
+@lru_cache(maxsize=2)
+def _next_to_nothing(ndim: int) -> Callable[[list[Any]], list[Any]]:
+    return _compiled(lambda a, n, x: [a + a, n + 1], ndim)
 
 
 def _compiled(program: Callable[..., Any], ndim: int) -> Callable[[list[Any]], list[Any]]:
