@@ -51,6 +51,22 @@ def test_places_that_a_step_computes() -> None:
     exact_kernel(f, [RNG.integers(0, 20, 30), RNG.integers(0, 20, 13)])
 
 
+def test_few_places_that_a_step_computes_are_variables() -> None:
+    coins, n = T.lvector("coins"), T.lscalar("n")
+
+    def step(i: Any, ways: Any) -> Any:
+        before = T.where(coins <= i, ways[T.maximum(i - coins, 0)] + ways[-coins], 99)
+        return T.set_subtensor(ways[i], before.min() + 1)
+
+    found, _ = scanopt.reduce(step, sequences=T.arange(1, n), outputs_info=T.zeros(n, "int64"))
+    f = scanopt.function([coins, n], found, fp="exact", backend="c")
+    text = exact_kernel(f, [np.array([2, 3, 7, 1]), 30])
+    assert "for (" not in text[text.index("ONE_BY_ONE\n", text.index(NAME)) :]  # neither places nor rows are stored
+    for wrong in (31, -31):
+        with pytest.raises(IndexError):
+            f(np.array([2, 3, wrong, 1]), 30)
+
+
 @pytest.mark.parametrize("near", [True, False])
 def test_neighbours_on_a_grid_are_gone_through_row_by_row(near: bool) -> None:
     """In the middle of a row no place is looked at; where numbers are far, or a place is out of range, all are."""

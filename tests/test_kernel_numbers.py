@@ -58,5 +58,7 @@ def test_integers_stand_in_the_text(dtype: str) -> None:
 
     found, _ = scanopt.scan(step, outputs_info=x, n_steps=n)
     f = scanopt.function([x, n], found, fp="exact", backend="c")
-    text = exact_kernel(f, [RNG.integers(0, 100, 20).astype(dtype), 9])
+    text = exact_kernel(f, [RNG.integers(-100 if dtype[0] == "i" else 0, 100, 20).astype(dtype), 9])
     assert "right_shift" in text
+    last, _ = scanopt.reduce(lambda x, s: (s * s - x) % T.constant(np.dtype(dtype).type(7)), x, T.zeros((), dtype))
+    exact_kernel(scanopt.function([x], [last], fp="exact", backend="c"), [np.arange(90).astype(dtype)])

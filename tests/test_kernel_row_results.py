@@ -1,5 +1,6 @@
 """What is computed of all rows that a loop keeps is computed in its steps, with the bits of the interpreter."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -88,3 +89,14 @@ def test_running_sums_end_where_the_loop_does(dtype: str, times: bool) -> None:
             exact_kernel(f, [values.astype(dtype), np.asarray(end, dtype=dtype)])
             exact_kernel(g, [values.astype(dtype), np.asarray(end, dtype=dtype)])
     assert g.kernels[0].memory < 64
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8"])
+def test_integers_that_are_kept_to_be_put_together_are_put_together_in_steps(dtype: str) -> None:
+    x = T.vector("x", dtype)
+    one = T.constant(np.dtype(dtype).type(1))
+    (run, last), _ = scanopt.scan(lambda x, k, y: [T.where(T.eq(x, y), k + one, one), x], x, [one * 0, -one])
+    for result in (T.max(run), T.min(run)):
+        f = scanopt.function([x], [result, last[-1]], fp="exact", backend="c")
+        text = exact_kernel(f, [RNG.integers(0, 2, 300).astype(dtype)])
+        assert re.search(r"\[t\d+\] =", text) is None  # no row is kept

@@ -36,8 +36,12 @@ def with_parts_chosen(nodes: Sequence[Node], wanted: Collection[str], types: dic
 
 
 def elements_chosen(nodes: Sequence[Node]) -> dict[str, tuple[str, str, bool]]:
-    """By array of which an element is set or stays, the condition, what it is set to, and whether where that holds."""
-    places = {n.out: (n.args[0], n.at) for n in nodes if isinstance(n, View) and not n.axes}
+    """By array of which an element is set or stays, the condition, what it is set to, and whether where that holds.
+
+    The element is read for that alone: one that is read in any case is written again.
+    """
+    reads = Counter(a for n in nodes for a in n.args)
+    places = {n.out: (n.args[0], n.at) for n in nodes if isinstance(n, View) and not n.axes and reads[n.out] == 1}
     made = {n.out: n for n in nodes if isinstance(n, Map) and n.op == "where"}
     found: dict[str, tuple[str, str, bool]] = {}
     for n in nodes:

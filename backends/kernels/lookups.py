@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import reduce
+from math import prod
+
+import numpy as np
 
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
@@ -33,11 +37,11 @@ from scanopt.backends.kernels.nodes import Lookup, Map, Node, NoForm, Scatter, T
 from scanopt.backends.kernels.places import from_the_start, out_of_range, row_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
-from scanopt.backends.kernels.values import Array, Axes, element_of, index, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
 __all__ = [
-    "as_lookup", "copy_one_by_one", "element_at", "looked_up", "place_in_range", "places_checked", "write_lookup",
-    "write_scatter",
+    "as_lookup", "copy_one_by_one", "element_at", "looked_up", "looks_few_up", "place_in_range", "places_checked",
+    "write_lookup", "write_scatter",
 ]  # fmt: skip
 
 
@@ -54,6 +58,9 @@ def write_lookup(node: Take, w: Lowering) -> None:
     """Write parts at arrays of indices, which are checked before: where these do not change, before the loop."""
     x, names = w.value(node.args[0]), node.args[1:]
     assert isinstance(x, Array)
+    if looks_few_up(node, w):
+        _look_few_up(node, x, w)
+        return
     axes = tuple(range(node.axis, node.axis + len(names)))
     if any(p.first <= axes[-1] and axes[0] < p.first + len(p.axes) for p in x.picks):
         x = Array(w.whole(x, x.axes, x.dtype), x.axes, packed(x.axes), x.dtype)
@@ -68,6 +75,30 @@ def write_lookup(node: Take, w: Lowering) -> None:
         w.env[node.out] = found
     else:
         w.code += w.copied(found, w.place(node.out), ZERO, w.axes(node.out))
+
+
+def looks_few_up(node: Take, w: Lowering) -> bool:
+    """Whether it takes elements at few places that a step makes: places and elements are variables."""
+    table, *places = node.args
+    axes = w.axes(table)
+    few = len(places) == len(axes) == 1 and is_few(w.axes(places[0])) and not is_few(axes)
+    return few and not w.device and w.before(*places) is None
+
+
+def _look_few_up(node: Take, x: Array, w: Lowering) -> None:
+    """Look up the elements of an array at few places; all of these are compared before any element is read."""
+    axes, (length,) = w.axes(node.out), x.axes
+    lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
+    value, given = w.value(node.args[1]) if node.args[1] not in w.few else None, w.few.get(node.args[1], [])
+    places = [Var(w.fresh("j")) for _ in range(prod(lengths))]
+    for i, here in enumerate(np.ndindex(*lengths)):
+        at = given[i].value if value is None else element_of(value, [*map(Lit, here)], axes)
+        w.code.append(Let(places[i].name, from_the_start(Cast(at, INDEX), length), INDEX))
+    odd = [out_of_range(at, length) for at in places]
+    w.code.append(If(reduce(lambda a, b: Do("bitwise_or", (a, b), "bool", "bool"), odd), (Fail(),)))
+    elements = [Var(w.fresh("v"), x.dtype) for _ in places]
+    w.code += [Let(v.name, x.at([at], x.axes), x.dtype) for v, at in zip(elements, places, strict=True)]
+    w.keep_few(node.out, [Scalar(v, x.dtype) for v in elements])
 
 
 def as_lookup(node: Node, w: Lowering) -> Node:

@@ -42,7 +42,7 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
-from scanopt.backends.kernels.steps_in_c import chosen_for, hands_on, is_apart, is_short, multiplies
+from scanopt.backends.kernels.steps_in_c import chosen_for, counters, hands_on, is_apart, is_short, multiplies
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
@@ -104,7 +104,8 @@ class Printer:
     """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
 
     in_step: whether what is being printed stands in a step, not in a loop over elements.  chosen: integers of the step
-    that something else may be chosen for, which it waits for anyway.  late: what a step would wait long for.
+    that something else may be chosen for, or that are places: it waits for these anyway.  awaited: whether what is
+    being printed is one.  late: what a step would wait long for.  counters: what begins again with 1, or is one more.
     alike: by variable the test of whether a function stands for a loop, once, so that steps keep numbers in registers.
     """
 
@@ -115,6 +116,8 @@ class Printer:
         self.loops = loops
         self.in_step = False
         self.chosen: set[str] = set()
+        self.awaited = False
+        self.counters: dict[str, tuple[Expr, bool]] = {}
         self.late: set[str] = set()
         self.alike: dict[str, str] = {}
 
@@ -140,11 +143,14 @@ class Printer:
                 return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
             case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
+            case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), dtype=dtype, of=of) if _above(b, of):
+                kind = "in_step" if self.in_step and op == "remainder" else "of_number"
+                return self.expression(Do(f"{op}_{kind}", x.args, dtype, of))
             case Do(op="remainder", args=(_, b), dtype=dtype, of=of) if self._may_be_near(b, of):
                 return self.expression(Do("remainder_near", x.args, dtype, of))
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self.in_step and of != "bool":
+            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self._goes_on(of):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
             case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
@@ -156,6 +162,10 @@ class Printer:
     def _may_be_near(self, b: Expr, of: str) -> bool:
         """Whether a remainder is one of signed integers, by none that compilers know and so divide by quickly."""
         return bool(self.one_by_one) and not isinstance(b, Lit) and np.dtype(of).kind == "i"
+
+    def _goes_on(self, of: str) -> bool:
+        """Whether a step goes on from the likely one of two values."""
+        return self.in_step and not self.awaited and of != "bool"
 
     def _in_rows(self, of: str) -> bool:
         """Whether it is an operation on floats of a loop that compilers may make vectors of."""
@@ -176,6 +186,11 @@ class Printer:
                 test, a, b = (bare(self.expression(y)) for y in sides)
                 text = f"({{ {TYPES[dtype]} r = {b}; if ({test}) {{ {self.one_by_one} r = {a}; }} r; }})"
                 yield f"{space}const {TYPES[dtype]} {name} = {text};"
+            case Let(name=name, value=Do(op="where", args=(test, _, _))) if name in self.counters:
+                # of a choice gcc makes a branch, which is often predicted wrong
+                before, again = self.counters[name]
+                goes_on = f"{'~' if again else ''}-(int64)({bare(self.expression(test))})"
+                yield f"{space}const int64 {name} = 1 + ({self.expression(before)} & {goes_on});"
             case Let(name=name, value=Do(op="where", args=(_, *sides)) as value) if self._reads_first(sides):
                 read = [y for y in sides if any(True for _ in loads(y))]
                 names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
@@ -183,9 +198,9 @@ class Printer:
                 chosen = replace(value, args=(value.args[0], *(names.get(y, y) for y in sides)))
                 yield from self.statement(replace(x, value=chosen), depth)
             case Let(name=name, value=value, dtype=dtype):
-                before, self.in_step = self.in_step, self.in_step and name not in self.chosen
+                self.awaited = name in self.chosen
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
-                self.in_step = before
+                self.awaited = False
             case Set(name=name, value=value):
                 yield f"{space}{name} = {bare(self.expression(value))};"
             case Point(name=name, array=array, index=index, test=test, other=other):
@@ -221,6 +236,7 @@ class Printer:
                 self.chosen |= chosen_for(body)
                 if self.one_by_one:
                     self.late |= late_choices(body)
+                    self.counters |= counters(body)
                 if found := in_range(x) if self.one_by_one else None:
                     yield from self._two_ways(x, found, depth)
                 else:
@@ -348,6 +364,11 @@ class Printer:
 def _known(x: float, dtype: str) -> bool:
     """Whether it is a number, of floats."""
     return np.dtype(dtype).kind == "f" and not math.isnan(x)
+
+
+def _above(x: float, dtype: str) -> bool:
+    """Whether it is a number above 0, of signed integers: then a remainder is wrong only where it is below 0."""
+    return np.dtype(dtype).kind == "i" and x > 0
 
 
 def _power_of_two(x: float) -> bool:

@@ -15,7 +15,7 @@ from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.joined_rows import is_first_row
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, RowAt, Setting, View
+from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, RowAt, Setting, Take, View
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.program.ir import Read
@@ -26,7 +26,8 @@ AnyStage = Stage | Columns | Folded
 MOST_QUICK = 4
 QUICK = {
     "add", "subtract", "multiply", "negative", "copy", "where", "equal", "not_equal", "less", "less_equal", "greater",
-    "greater_equal", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
+    "greater_equal", "maximum", "minimum", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "invert",
 }  # fmt: skip
 """Operations that a step which computes numbers has time for, and how many of them: more of them, or slower ones, are
 done several at once outside of the loop."""
@@ -62,9 +63,10 @@ def _own(
     stage: Fused, loop: Nested, stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering
 ) -> tuple[Map, ...]:
     """The operations of a stage that only make rows for a loop."""
-    if stage.joins or ONE in stage.axes or is_few(stage.axes) or is_few(stage.axes[1:]) or prefix_of(loop, w):
+    if stage.joins or ONE in stage.axes or is_few(stage.axes) or prefix_of(loop, w):
         return ()
     sources = _sources(loop)
+    places = {x.array for x in sources for n in loop.nodes if isinstance(n, Take) and x.row in n.args}
     need = {x.array for x in sources if _is_read_by_element(x.row, loop, w)}
     own: list[Map] = []
     for n in reversed(stage.nodes):
@@ -80,7 +82,10 @@ def _own(
     others |= {s.init for s in loop.loop.states} | {loop.loop.steps}
     others |= {x.array for x in sources if not _is_read_by_element(x.row, loop, w)}
     fit = all(len(w.axes(a)) < len(stage.axes) or w.axes(a)[0] != ONE for n in own for a in n.args)
-    fit = fit and (len(stage.axes) > 1 or (len(own) <= MOST_QUICK and all(n.op in QUICK for n in own)))
+    if is_few(stage.axes[1:]) and not outs & places:
+        return ()
+    if len(stage.axes) == 1 or outs & places:
+        fit = fit and len(own) <= MOST_QUICK and all(n.op in QUICK for n in own)
     return tuple(own) if fit and not outs & (others | {*wanted}) else ()
 
 
@@ -91,10 +96,13 @@ def _sources(loop: Nested) -> list[_Source]:
 
 
 def _is_read_by_element(row: str, loop: Nested, w: Lowering) -> bool:
-    """Whether only operations on elements of its shape read a row."""
+    """Whether only operations on elements of its shape read a row, or elements of arrays are taken at these places."""
     readers = [n for n in loop.nodes if row in n.args]
     others = {s.update for s in loop.loop.states} | {k.value for k in loop.loop.keeps} | {loop.loop.until}
-    alike = all(isinstance(n, Map) and w.axes(n.out) == w.axes(row) for n in readers)
+    alike = all(
+        (isinstance(n, Map) and w.axes(n.out) == w.axes(row)) or (isinstance(n, Take) and row in n.args[1:])
+        for n in readers
+    )
     return bool(readers) and alike and row not in others
 
 

@@ -1,8 +1,9 @@
 """What is made before or after a loop, a row for each of its steps, and is made in these.
 
 Rows that loops keep only to have each of them reduced are reduced in its steps, and not kept; so a state of which only
-sums or extremes are asked for, as the window of the last elements, may be changed in place.  Running sums that one loop
-alone reads, and perhaps not to the end, are added up as far as it gets.
+sums or extremes are asked for, as the window of the last elements, may be changed in place.  Integers that are kept
+only to be put together are put together there.  Running sums that one loop alone reads, and perhaps not to the end,
+are added up as far as it gets.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Extreme, Fixed, Length, Map, Nested, Node, Reduce, Running, Setting
+from scanopt.backends.kernels.nodes import Extreme, Fixed, Length, Map, Nested, Node, Reduce, Running, Setting, View
 from scanopt.backends.kernels.stages import is_few
 from scanopt.program.ir import CarriedState, Keep, Read
 
@@ -25,11 +26,12 @@ __all__ = ["with_rows_in_steps"]
 End = Reduce | Extreme
 NOTHING: dict[str, float] = {"add": -0.0, "multiply": 1}
 """What running sums and products start from, so that the first element stays as it is."""
+TOTALS = {"maximum", "minimum", "add", "multiply"}
 
 
 def with_rows_in_steps(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
     """The nodes, where loops make the rows that nothing else reads.  wanted: names that are read afterwards."""
-    return [*nodes] if w.device else _with_sums(_with_ends(nodes, wanted, w), wanted, w)
+    return [*nodes] if w.device else _with_sums(_with_totals(_with_ends(nodes, wanted, w), wanted, w), wanted, w)
 
 
 def _with_ends(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
@@ -77,6 +79,53 @@ def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
     return Nested(replace(loop.loop, keeps=tuple(keeps)), (*loop.nodes, *made), loop.args)
 
 
+def _with_totals(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """Where loops put together integers, which any order suits, of which they keep one for each step for that alone."""
+    found = [*nodes]
+    for loop in nodes:
+        if isinstance(loop, Nested) and loop.loop.until is None:
+            at = found.index(loop)
+            for k in loop.loop.keeps:
+                end = _total(k, found, w) if k.rows is None and k.out not in wanted else None
+                if end is not None and not any(isinstance(n, Setting) for n in found[at : found.index(end)]):
+                    i = found.index(end)
+                    last = View(end.out, (f"{end.out}#last",), (), ((0, -1),), end.dtype)
+                    found[i : i + 1] = [last]
+                    loop = _putting_together(k, end, loop, w)
+                    found[at : at + 1] = [_start(end, w, _least(end)), loop]
+                    at += 1
+    return found
+
+
+def _total(k: Keep, nodes: Sequence[Node], w: Lowering) -> Reduce | None:
+    """What alone reads the integers that are kept, and puts them together."""
+    readers = [n for n in nodes if k.out in n.args and not isinstance(n, Length)]
+    end = readers[0] if len(readers) == 1 else None
+    if not isinstance(end, Reduce) or end.counted or end.axes != (0,) or end.op not in TOTALS:
+        return None
+    axes = w.axes(k.out)
+    alike = end.dtype == w.dtype(k.out) and np.dtype(end.dtype).kind in "iu"
+    return end if alike and len(axes) == 1 and axes[0] != ONE and not w.grows(axes[0]) else None
+
+
+def _least(n: Reduce) -> int:
+    """What an integer stays the same with."""
+    limits = np.iinfo(n.dtype)
+    return {"maximum": int(limits.min), "minimum": int(limits.max)}.get(n.op, int(n.op == "multiply"))
+
+
+def _putting_together(k: Keep, end: Reduce, loop: Nested, w: Lowering) -> Nested:
+    """A loop that carries what it has put together, and keeps the last of that in place of the integers."""
+    inner, (start, so_far, total, last) = loop.loop, (f"{end.out}#{x}" for x in ("start", "so far", "total", "last"))
+    for name in (so_far, total):
+        w.name_part(name, end.out, ())
+    w.name_part(last, end.out, (ONE,))
+    state = CarriedState(start, 1, ((1, so_far),), total, TensorType(end.dtype, ()))
+    made = Map(total, (so_far, k.value), end.op, (end.dtype, end.dtype), end.dtype, total)
+    keeps = (*(x for x in inner.keeps if x is not k), Keep(last, total, 1, TensorType(end.dtype, (None,))))
+    return Nested(replace(inner, states=(*inner.states, state), keeps=keeps), (*loop.nodes, made), (*loop.args, start))
+
+
 def _with_sums(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
     """Where loops that may end early add up what they read the running sums of."""
     found = [*nodes]
@@ -87,7 +136,8 @@ def _with_sums(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> l
             if isinstance(loop, Nested) and _only_reads(n.out, loop):
                 at = found.index(loop)
                 if not any(isinstance(m, Setting) for m in found[found.index(n) : at]):
-                    found[at : at + 1] = [_start(n, w), _summing(n, loop, w)]
+                    nothing = NOTHING[n.op] if np.dtype(n.dtype).kind == "f" else int(NOTHING[n.op])
+                    found[at : at + 1] = [_start(n, w, nothing), _summing(n, loop, w)]
                     found.remove(n)
     return found
 
@@ -99,12 +149,11 @@ def _only_reads(name: str, loop: Nested) -> bool:
     return inner.until is not None and name not in others and [r.source for r in inner.reads].count(name) == 1
 
 
-def _start(n: Running, w: Lowering) -> Node:
+def _start(n: Running | Reduce, w: Lowering, nothing: float) -> Node:
     """What the sum starts from."""
     start = f"{n.out}#start"
     w.name_part(start, n.out, (ONE,))
-    floats = np.dtype(n.dtype).kind == "f"
-    return Fixed(start, NOTHING[n.op] if floats else int(NOTHING[n.op]), n.dtype)
+    return Fixed(start, nothing, n.dtype)
 
 
 def _summing(n: Running, loop: Nested, w: Lowering) -> Nested:

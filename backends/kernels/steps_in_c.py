@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from scanopt.backends.kernels.ir import Cast, Do, Expr, Let, Lit, Point, Set, Stmt, Store, Var
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["chosen_for", "hands_on", "is_apart", "is_short", "multiplies"]
+__all__ = ["chosen_for", "counters", "hands_on", "is_apart", "is_short", "multiplies"]
 
 MOST_UNROLLED = 40
 """Statements of a step that is written out several times."""
@@ -18,10 +21,57 @@ def is_short(body: tuple[Stmt, ...]) -> bool:
 
 
 def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that something else may be chosen for."""
+    """The integers of a step that something else may be chosen for, or that are places."""
     choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
     sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
-    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"}
+    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"} | _places(body)
+
+
+def counters(body: tuple[Stmt, ...]) -> dict[str, tuple[Expr, bool]]:
+    """By integer of a step that begins again with 1, or is one more than before, what it was, and when it begins again.
+
+    That is: whether where the condition of the choice holds.
+    """
+    made = {x.name: x.value for x in body if isinstance(x, Let)}
+    found: dict[str, tuple[Expr, bool]] = {}
+    for name, value in made.items():
+        match value:
+            case Do(op="where", args=(_, Lit(value=1), Var(name=more)), dtype="int64"):
+                again = True
+            case Do(op="where", args=(_, Var(name=more), Lit(value=1)), dtype="int64"):
+                again = False
+            case _:
+                continue
+        match made.get(more):
+            case Do(op="add", args=(before, Lit(value=1))):
+                found[name] = before, again
+            case _:
+                pass
+    return found
+
+
+def _places(body: tuple[Stmt, ...]) -> set[str]:
+    """The variables that places are, or are made of by sums and choices."""
+    made = {x.name: x.value for x in inside(body) if isinstance(x, Let)}
+    todo = [name for x in inside(body) for place in _indices(x) for name in variables(place)]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in made and name not in found:
+            found.add(name)
+            value = made[name]
+            while isinstance(value, Cast):
+                value = value.arg
+            if isinstance(value, Var) or (isinstance(value, Do) and value.op in ("add", "subtract", "where")):
+                todo += variables(value)
+    return found
+
+
+def _indices(x: Stmt) -> Iterator[Expr]:
+    """The places of which a statement tells, or where it reads."""
+    if isinstance(x, Point | Store):
+        yield x.index
+    yield from (read.index for value in expressions(x) for read in loads(value))
 
 
 def hands_on(body: tuple[Stmt, ...]) -> bool:

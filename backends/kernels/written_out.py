@@ -1,12 +1,13 @@
-"""Which nodes that call one of NumPy's inner loops elsewhere are written out, element by element."""
+"""Which nodes that elsewhere call one of NumPy's inner loops, or loop over elements, are written out one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from scanopt.backends.kernels.few_reduced import is_written_out
+from scanopt.backends.kernels.lookups import looks_few_up
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Node, Product, Reduce, Solve
+from scanopt.backends.kernels.nodes import Node, Product, Reduce, Solve, Take
 from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.small_systems import known_way
 
@@ -14,7 +15,7 @@ __all__ = ["made_of_elements"]
 
 
 def made_of_elements(nodes: Sequence[Node], w: Lowering) -> set[str]:
-    """The names of what is written out: small products and systems, reductions of few elements."""
+    """The names of what is written out: small products and systems, reductions of few elements, few that are taken."""
     return {name for n in nodes if _is_written_out(n, w) for name in n.outs}
 
 
@@ -26,4 +27,6 @@ def _is_written_out(node: Node, w: Lowering) -> bool:
             return len(w.axes(node.args[0])) == 2 and known_way(node, w) is not None
         case Reduce():
             return is_written_out(node, w)
+        case Take():
+            return looks_few_up(node, w)
     return False
