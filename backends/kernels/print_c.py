@@ -42,7 +42,7 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
-from scanopt.backends.kernels.steps_in_c import chosen_for, counters, hands_on, is_apart, is_short, multiplies
+from scanopt.backends.kernels.steps_in_c import chosen_for, counters, hands_on, is_apart, is_short, multiplies, places
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
@@ -103,9 +103,9 @@ def bare(text: str) -> str:
 class Printer:
     """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
 
-    in_step: whether what is being printed stands in a step, not in a loop over elements.  chosen: integers of the step
-    that something else may be chosen for, or that are places: it waits for these anyway.  awaited: whether what is
-    being printed is one.  late: what a step would wait long for.  counters: what begins again with 1, or is one more.
+    in_step: whether what is being printed stands in a step, not in a loop over elements.  named: its variable, if it
+    has one.  chosen: integers of the step that something else may be chosen for, which it waits for anyway; places:
+    those that are places.  late: what a step would wait long for.  counters: what begins again with 1, or is one more.
     alike: by variable the test of whether a function stands for a loop, once, so that steps keep numbers in registers.
     """
 
@@ -116,7 +116,8 @@ class Printer:
         self.loops = loops
         self.in_step = False
         self.chosen: set[str] = set()
-        self.awaited = False
+        self.places: set[str] = set()
+        self.named = ""
         self.counters: dict[str, tuple[Expr, bool]] = {}
         self.late: set[str] = set()
         self.alike: dict[str, str] = {}
@@ -143,14 +144,14 @@ class Printer:
                 return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
             case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
-            case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), dtype=dtype, of=of) if _above(b, of):
+            case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), of=of) if b > 0 and _is_signed(of):
                 kind = "in_step" if self.in_step and op == "remainder" else "of_number"
-                return self.expression(Do(f"{op}_{kind}", x.args, dtype, of))
+                return self.expression(replace(x, op=f"{op}_{kind}"))
             case Do(op="remainder", args=(_, b), dtype=dtype, of=of) if self._may_be_near(b, of):
                 return self.expression(Do("remainder_near", x.args, dtype, of))
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self._goes_on(of):
+            case Do(op="maximum" | "minimum" as op, args=args, dtype=dtype, of=of) if self._goes_on(args, of):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
             case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
@@ -161,11 +162,15 @@ class Printer:
 
     def _may_be_near(self, b: Expr, of: str) -> bool:
         """Whether a remainder is one of signed integers, by none that compilers know and so divide by quickly."""
-        return bool(self.one_by_one) and not isinstance(b, Lit) and np.dtype(of).kind == "i"
+        return bool(self.one_by_one) and not isinstance(b, Lit) and _is_signed(of)
 
-    def _goes_on(self, of: str) -> bool:
-        """Whether a step goes on from the likely one of two values."""
-        return self.in_step and not self.awaited and of != "bool"
+    def _goes_on(self, args: Sequence[Expr], of: str) -> bool:
+        """Whether a step goes on from the likely one of two values, and does not wait for both.
+
+        Places are seldom held in range by a number, but often by a length.
+        """
+        held = self.named in self.places and not any(isinstance(a, Lit) for a in args)
+        return self.in_step and self.named not in self.chosen and not held and of != "bool"
 
     def _in_rows(self, of: str) -> bool:
         """Whether it is an operation on floats of a loop that compilers may make vectors of."""
@@ -198,9 +203,9 @@ class Printer:
                 chosen = replace(value, args=(value.args[0], *(names.get(y, y) for y in sides)))
                 yield from self.statement(replace(x, value=chosen), depth)
             case Let(name=name, value=value, dtype=dtype):
-                self.awaited = name in self.chosen
+                self.named = name
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
-                self.awaited = False
+                self.named = ""
             case Set(name=name, value=value):
                 yield f"{space}{name} = {bare(self.expression(value))};"
             case Point(name=name, array=array, index=index, test=test, other=other):
@@ -234,6 +239,7 @@ class Printer:
             case Steps(var=var, body=body):
                 yield f"{space}int64 {var} = 0;"
                 self.chosen |= chosen_for(body)
+                self.places |= places(body)
                 if self.one_by_one:
                     self.late |= late_choices(body)
                     self.counters |= counters(body)
@@ -366,9 +372,8 @@ def _known(x: float, dtype: str) -> bool:
     return np.dtype(dtype).kind == "f" and not math.isnan(x)
 
 
-def _above(x: float, dtype: str) -> bool:
-    """Whether it is a number above 0, of signed integers: then a remainder is wrong only where it is below 0."""
-    return np.dtype(dtype).kind == "i" and x > 0
+def _is_signed(dtype: str) -> bool:
+    return np.dtype(dtype).kind == "i"
 
 
 def _power_of_two(x: float) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import Cast, Do, Expr, Let, Lit, Point, Set, Stmt, Store, Var
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["chosen_for", "counters", "hands_on", "is_apart", "is_short", "multiplies"]
+__all__ = ["chosen_for", "counters", "hands_on", "is_apart", "is_short", "multiplies", "places"]
 
 MOST_UNROLLED = 40
 """Statements of a step that is written out several times."""
@@ -21,10 +21,10 @@ def is_short(body: tuple[Stmt, ...]) -> bool:
 
 
 def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that something else may be chosen for, or that are places."""
+    """The integers of a step that something else may be chosen for."""
     choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
     sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
-    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"} | _places(body)
+    return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"}
 
 
 def counters(body: tuple[Stmt, ...]) -> dict[str, tuple[Expr, bool]]:
@@ -50,8 +50,8 @@ def counters(body: tuple[Stmt, ...]) -> dict[str, tuple[Expr, bool]]:
     return found
 
 
-def _places(body: tuple[Stmt, ...]) -> set[str]:
-    """The variables that places are, or are made of by sums and choices."""
+def places(body: tuple[Stmt, ...]) -> set[str]:
+    """The variables of a step that places are, or are made of by sums and choices."""
     made = {x.name: x.value for x in inside(body) if isinstance(x, Let)}
     todo = [name for x in inside(body) for place in _indices(x) for name in variables(place)]
     found: set[str] = set()
