@@ -54,6 +54,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """pytest looks five times for garbage as it ends: the first look finds it, and the others have nothing to look at."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def priced_as_array_steps() -> Iterator[None]:
     """Programs are chosen as where there is no compiler: for what laws find, which kernels often do without."""

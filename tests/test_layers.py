@@ -75,6 +75,7 @@ BY_NAME = {
 
 LINES_OF_FILE = 400
 LINES_OF_FUNCTION = 60
+STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match)
 
 # Public classes that share a name.
@@ -106,8 +107,24 @@ def trees() -> dict[str, ast.Module]:
     return {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
 
 
+@cache
+def nodes() -> dict[str, list[ast.AST]]:
+    """All that each module says, at any depth."""
+    return {name: [*ast.walk(tree)] for name, tree in trees().items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """Millions of nodes are not kept until the end, to be looked through for garbage."""
+    yield
+    for kept in (trees, nodes, imports):
+        kept.cache_clear()
+
+
 def is_typing_only(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(node.test, "id", ""), getattr(node.test, "attr", "")
+    )  # fmt: skip
 
 
 def targets(module: str, node: ast.AST) -> list[str]:
@@ -122,13 +139,9 @@ def targets(module: str, node: ast.AST) -> list[str]:
 
 
 def imports_of(module: str) -> list[Import]:
-    def go(node: ast.AST) -> Iterator[Import]:
-        for target in targets(module, node):
-            yield Import(module, target, node.lineno)
-        for child in node.orelse if is_typing_only(node) else ast.iter_child_nodes(node):
-            yield from go(child)
-
-    return list(go(trees()[module]))
+    all_ = nodes()[module]
+    typing = {id(x) for node in all_ if is_typing_only(node) for y in node.body for x in ast.walk(y)}
+    return [Import(module, x, node.lineno) for node in all_ if id(node) not in typing for x in targets(module, node)]
 
 
 @cache
@@ -180,8 +193,9 @@ def test_no_cycles() -> None:
 
 def calls_by_name(module: str) -> list[ast.Call]:
     """The calls that import a module by a string."""
-    calls = (node for node in ast.walk(trees()[module]) if isinstance(node, ast.Call))
-    return [x for x in calls if ast.unparse(x.func).split(".")[-1] in ("import_module", "__import__")]
+    names = ("import_module", "__import__")
+    calls = (node for node in nodes()[module] if isinstance(node, ast.Call))
+    return [x for x in calls if (getattr(x.func, "attr", None) or getattr(x.func, "id", None)) in names]
 
 
 def test_imports_are_plain() -> None:
@@ -241,7 +255,7 @@ def test_modules_are_small_and_say_what_they_are() -> None:
         assert ast.get_docstring(tree), f"{path} has no docstring"
         assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_OF_FILE, path
         assert path.stem not in ("utils", "util", "helpers", "misc", "common"), f"{path}: name it by what it is about"
-        for node in ast.walk(tree):
+        for node in nodes()[module]:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 assert node.end_lineno is not None
                 length = node.end_lineno - node.lineno + 1
@@ -250,8 +264,8 @@ def test_modules_are_small_and_say_what_they_are() -> None:
 
 def test_one_public_name_is_one_class() -> None:
     homes: dict[str, list[str]] = {}
-    for module, tree in trees().items():
-        for node in ast.walk(tree):
+    for module, all_ in nodes().items():
+        for node in all_:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(module)
     assert {name: found for name, found in homes.items() if len(found) > 1} == SAME_NAME
@@ -261,7 +275,7 @@ def nesting(node: ast.AST, depth: int = 0) -> int:
     """How deep blocks lie in one another; `elif` and functions inside do not count."""
     found = [depth]
     for inner in ast.iter_child_nodes(node):
-        if isinstance(inner, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+        if not isinstance(inner, STATEMENTS) or isinstance(inner, ast.FunctionDef | ast.ClassDef):
             continue
         elif_ = isinstance(node, ast.If) and isinstance(inner, ast.If) and node.orelse == [inner]
         found.append(nesting(inner, depth + (isinstance(inner, BLOCKS) and not elif_)))
@@ -269,7 +283,7 @@ def nesting(node: ast.AST, depth: int = 0) -> int:
 
 
 def test_blocks_are_not_deep() -> None:
-    functions = ((m, x) for m, tree in trees().items() for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
+    functions = ((m, x) for m, all_ in nodes().items() for x in all_ if isinstance(x, ast.FunctionDef))
     assert [(module, x.name) for module, x in functions if nesting(x) > 4] == []
 
 
