@@ -44,6 +44,8 @@ def no_such_name(where: str, name: str, known: Iterable[str], other: str = "") -
         return AttributeError(f"{text}; {ABSENT[name]}")
     if other:
         return AttributeError(f"{text}; it is {other}")
+    if name.startswith("_"):  # asked for by programs that look what there is, very often
+        return AttributeError(text)
     lower = {n.lower(): n for n in sorted(known, reverse=True)}
     near = get_close_matches(name.lower(), lower, 3, 0.7)
     return AttributeError(f"{text}; near: {', '.join(lower[n] for n in near)}" if near else text)

@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """pytest looks five times for garbage as it ends: the first look finds it, and the others have nothing to look at."""
+    """pytest looks for garbage five times as it ends: what is left after one look is not looked through again."""
     gc.collect()
     gc.freeze()
 
