@@ -30,7 +30,17 @@ from scanopt.egraph.strata import (
 )
 from scanopt.egraph.support_rules import machinery_text
 
-__all__ = ["ALL_FACTS", "ActiveRules", "Same", "facts_apart", "own_laws", "rules_text", "rulesets_of", "some_rules"]
+__all__ = [
+    "ALL_FACTS",
+    "ActiveRules",
+    "Same",
+    "facts_apart",
+    "facts_asked",
+    "own_laws",
+    "rules_text",
+    "rulesets_of",
+    "some_rules",
+]
 
 ALL_FACTS = "all_facts"
 """The ruleset of all facts, those added to a program among them."""
@@ -75,6 +85,16 @@ def _rules_text(same: Same, facts: Same, noted: bool) -> str:
 def _ruleset(law: Law, name: str) -> str:
     """A law as a ruleset, so that it runs with others or without."""
     return f"(ruleset {name})\n{law.rule(name)}"
+
+
+def facts_asked(laws: Sequence[Law]) -> frozenset[str]:
+    """The facts that laws ask for."""
+    return _facts_asked(Same(laws))
+
+
+@lru_cache(maxsize=8)
+def _facts_asked(laws: Same) -> frozenset[str]:
+    return frozenset(c.fact for x in laws.objects if isinstance(x, Law) for c in x.equation.when)
 
 
 def own_laws(laws: Sequence[Law]) -> list[Law]:
@@ -210,7 +230,8 @@ class ActiveRules:
 
     def laws(self, names: Collection[str]) -> str:
         """The ruleset of those of some laws that can fire; "" if none can."""
-        return self._combined(self._noted.get(n, self._laws[n]) for n in self._laws if n in names and self.may_fire(n))
+        able = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._able]
+        return self._combined(self._noted.get(n, self._laws[n]) for n in able)
 
     def may_fire(self, law: str) -> bool:
         """Whether a law can fire."""

@@ -34,7 +34,7 @@ from scanopt.egraph.introduced import Introduced
 from scanopt.egraph.loading import Rows
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.egraph.readback import ReadBack, read_back, read_foldings, read_terms
-from scanopt.egraph.rulebook import ActiveRules, facts_apart, own_laws, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ActiveRules, facts_apart, facts_asked, own_laws, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.strata import rulesets_in
@@ -193,7 +193,7 @@ class EGraph:
 
     def _proven(self, given: Sequence[Given], lengths: Callable[[], KnownLengths]) -> list[Given]:
         """Find states and loops that are equal at every step, if a law asks for them."""
-        asked = {c.fact for x in self.laws for c in x.equation.when}
+        asked = facts_asked(self.laws)
         return list(proven(self.program, partial(self._answer, given), lengths())) if asked & PROVEN else []
 
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
@@ -370,7 +370,7 @@ class EGraph:
 
 def _with_numbers(program: Encoded, laws: Sequence[Law]) -> Encoded:
     """The program with what is told of its arrays of few numbers, if laws ask for it."""
-    asked = {c.fact for x in laws for c in x.equation.when}
+    asked = facts_asked(laws)
     return in_numbers(program, "same_sums" in asked) if "same_numbers" in asked else program
 
 
