@@ -60,6 +60,14 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept() -> Iterator[None]:
+    """What outlives the tests of a file, mostly in caches, is not looked through for garbage again and again."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def priced_as_array_steps() -> Iterator[None]:
     """Programs are chosen as where there is no compiler: for what laws find, which kernels often do without."""

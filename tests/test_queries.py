@@ -12,6 +12,7 @@ import pytest
 from query_tables import CASES
 from random_loops import random_loop
 from random_programs import build, generate
+from shares import tries
 
 import scanopt
 import scanopt.tensor as T
@@ -129,10 +130,9 @@ def check_algebra(node: Scan) -> None:
         )
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("first", SEEDS[::100])
 def test_algebra(first: int) -> None:
-    for seed in range(first, first + 100):
+    for seed in range(first, first + tries(100)):
         check_algebra(made(seed))
 
 
