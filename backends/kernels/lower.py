@@ -20,6 +20,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     views,
 )
 from scanopt.backends.kernels.bodies import Body
+from scanopt.backends.kernels.dead_stores import without_dead_stores
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import Histories, read_first
@@ -55,7 +56,7 @@ def lowered(
     with w.into(code):
         frame = LoopFrame(w, root, "t", steps, Histories(outs), outermost=True)
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
-    return w.recipe(code, w.taken or "t")
+    return w.recipe(code if device else without_dead_stores(code, w), w.taken or "t")
 
 
 def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:

@@ -30,7 +30,9 @@ from scanopt.backends.kernels.ir import (
     Stmt,
     Store,
     Var,
+    plus,
     product,
+    times,
 )  # fmt: skip
 from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
@@ -61,8 +63,7 @@ class Lowering:
     repeated: arrays that are not made, of one number.
     counted: arrays of 0, 1, 2 ... in order.  evenly: by array of evenly spaced integers the first, and how far apart.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
-    laid: copies that lie packed, by the statements that they stand in and name.
-    read_forwards: names that are not only read from the last row on.
+    laid: copies that lie packed, by statements and name.  read_forwards: names not only read from the last row on.
     prefixes: by axes how many first elements are needed, where not all are.
     taken: the variable for the number of steps of the loop that may end early.  step_of: the variable of the loop whose
     step is being written; made_in: by scratch array that of the loop in each step of which it is made.
@@ -70,8 +71,7 @@ class Lowering:
     before it, and the statements that stand there.
     rows: names of rows and parts that programs have no name for, and of what they are.
     device: whether it is for a device, where threads put the elements of a reduction together.
-    part: by name which axis of it the kernel goes through a part of: it is given arrays that have all of that axis, and
-    knows the part alone.
+    part: by name the axis that the kernel goes through a part of; it is given arrays that have all of that axis.
     """
 
     def __init__(
@@ -271,11 +271,14 @@ class Lowering:
     def elements(
         self, names: Sequence[str], values: Sequence[Value], places: Sequence[Expr], lengths: Axes
     ) -> list[Expr]:
-        """The elements of named values at some places; of an array of places, the place itself, which is not read."""
+        """The elements of named values at some places; those of evenly spaced integers are computed, not read."""
         found = [element_of(v, places, lengths) for v in values]
         for i, name in enumerate(names):
-            if name in self.counted and self.axes(name) == lengths[-1:] != (ONE,) and not self.device:
+            along = not self.device and self.axes(name) == lengths[-1:] != (ONE,)
+            if along and name in self.counted:
                 found[i] = Cast(places[-1], self.dtype(name))
+            elif along and name in self.evenly:
+                found[i] = plus(self.evenly[name][0], times(places[-1], self.evenly[name][1]))
         return found
 
     def grows(self, length: Expr) -> bool:

@@ -38,6 +38,8 @@ TOO_LARGE = 4.0
 """Nanoseconds of each byte of one value beyond half of these: array steps run then."""
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
 """What calls inner loops of NumPy's."""
+_KINDS = {"steps": "cumulative", "eights": "eights", "running": "running"}
+"""The classes of cost of what is written in a way of its own."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class KernelCosts(CostTable):
         form = _form(op, tuple(args), out)
         if form == "none":
             return NUMPY(work) + self.broken
-        kind = {"steps": "cumulative", "eights": "eights"}.get(form, op.cost if op.cost in self.call else "arith")
+        kind = _KINDS.get(form, op.cost if op.cost in self.call else "arith")
         if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
             return self.element["small system"] * elements(work, kind)
         call, each = self.rates(op, kind)
@@ -101,7 +103,8 @@ def _steps(work: Work) -> float:
 
 @lru_cache(maxsize=20_000)
 def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
-    """How an operator is written in a kernel: "plain", "steps", "eights" of these, "inner" loops of NumPy's, "none"."""
+    """How an operator is written in a kernel: "plain", "steps", "eights" of these, "running" along the last axis, the
+    "inner" loops of NumPy's, "none"."""
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
@@ -110,6 +113,8 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
         return "none"
     if any(isinstance(n, AffineRows) for n in nodes):
         return "eights"
+    if any(isinstance(n, Running) and n.axis == out.ndim - 1 for n in nodes):
+        return "running"
     by_steps = any(isinstance(n, Nested) for n in nodes)
     return "steps" if by_steps else "inner" if any(isinstance(n, CALLING) for n in nodes) else "plain"
 
@@ -118,12 +123,13 @@ KERNELS = KernelCosts(
     call={
         "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.5, "sort": 2000.0,
         "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0, "eights": 40.0,
+        "running": 12.0,
         "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
-        "stack": 0.1, "cumulative": 1.0, "eights": 0.6,
+        "stack": 0.1, "cumulative": 1.0, "eights": 0.6, "running": 0.85,
         "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={

@@ -35,6 +35,10 @@ def adding_up(ops: Iterable[Op]) -> Iterator[Row]:
             yield "termwise", (op,)
         if op.name in ("dot", "outer", "multiply", "tensordot"):
             yield "bilinear", (op,)
+        if op.name == "setitem" and op.options["mode"] == "inc":
+            yield "adds_to_parts", (op,)
+            if {"array", "mask"}.isdisjoint(op.options["index"]):
+                yield "adds_to_part", (op,)
         for axes, g in _contractions(op):
             yield "contracts", (op, axes, g)
         for g in _scatters([op]):

@@ -142,6 +142,15 @@ def _opposite(x: Any) -> Any:
     return x.arg(0) if x.decl().kind() == z3().Z3_OP_FPA_NEG else z3().fpNeg(x)
 
 
+def _sum(x: Any, y: Any) -> Any:
+    """0.0 + x is x, but for -0.0."""
+    zero = lifted(0, "fp")
+    x, y = (y, x) if y.eq(zero) else (x, y)
+    if x.eq(zero):
+        return _if(z3().And(z3().fpIsZero(y), z3().fpIsNegative(y)), x, y)
+    return z3().fpAdd(_even(), *_ordered(x, y))
+
+
 def _product(x: Any, y: Any) -> Any:
     negative = [v.decl().kind() == z3().Z3_OP_FPA_NEG for v in (x, y)]
     x, y = (v.arg(0) if n else v for v, n in zip((x, y), negative, strict=True))
@@ -198,8 +207,8 @@ _MEANINGS: dict[tuple[str, str], Callable[..., Any]] = {
     ("logical_and", "bool"): lambda x, y: z3().And(x, y),
     ("logical_xor", "bool"): lambda x, y: z3().Xor(x, y),
     ("logical_not", "bool"): lambda x: z3().Not(x),
-    ("add", "fp"): lambda x, y: z3().fpAdd(_even(), *_ordered(x, y)),
-    ("subtract", "fp"): lambda x, y: z3().fpAdd(_even(), *_ordered(x, _opposite(y))),
+    ("add", "fp"): lambda x, y: _sum(x, y),
+    ("subtract", "fp"): lambda x, y: _sum(x, _opposite(y)),
     ("multiply", "fp"): lambda x, y: _product(x, y),
     ("square", "fp"): lambda x: _product(x, x),
     ("divide", "fp"): lambda x, y: z3().fpDiv(_even(), x, y),

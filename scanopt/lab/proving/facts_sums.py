@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from scanopt.calculus.terms import Clock, Term
-from scanopt.lab.proving.arrays import SymbolicArray, array, joined
+from scanopt.lab.proving.arrays import SymbolicArray, array, filled, joined
 from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.entries import lifted, z3
 from scanopt.lab.proving.facts import MEANINGS, fact, say
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
-from scanopt.lab.proving.operators import total
+from scanopt.lab.proving.operators import pointwise, total
 
 __all__: list[str] = []
 
@@ -69,6 +72,36 @@ def cholesky_factor(m: Model, v: Term) -> None:
     for i in range(min(shape)):
         if dtype == "real":
             m.assume(m.value(v, {}).data[i, i] != 0)
+
+
+# Parts of zeros
+
+
+@fact
+def adds_to_part(m: Model, op: Term) -> None:
+    adds = m.choose(f"{op.head} adds to each element", (False, True))  # what it does to one says nothing of another
+    known: list[list[str]] = []
+
+    def added(x: SymbolicArray, *more: SymbolicArray) -> SymbolicArray:
+        told = [lifted(entry, given.dtype).sexpr() for given in more for entry in given.entries]
+        known.extend([] if told in known else [told])
+        what = m.symbols(f"what {op.head} adds {known.index(told)}", x.dtype, x.shape)  # the same of the same alone
+        return pointwise(m, "add", x, what) if adds else x
+
+    m.operators[op.head] = added
+
+
+MEANINGS["adds_to_parts"] = adds_to_part
+
+
+@fact
+def filled_up(m: Model, x: Term, zeros: Term) -> None:
+    dtype, shape = m.choose(f"dtype of {x}", m.dtypes), m.choose(f"shape of {x}", ((), (2,)))
+    found = m.symbols(f"what fills up {x}", dtype, shape)
+    say(m, zeros, lambda at: filled(dtype, shape, [0] * prod(shape)))
+    say(m, x, lambda at: found)
+    for entry in found.entries if dtype == "fp" else ():
+        m.assume(z3().Not(z3().And(z3().fpIsZero(entry), z3().fpIsNegative(entry))))
 
 
 # Chunks

@@ -20,7 +20,7 @@ from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Clock, State, Term
 from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.choices import Choices, NoProgramError, worlds
-from scanopt.lab.proving.entries import conjunction, disjunction, same, z3
+from scanopt.lab.proving.entries import conjunction, disjunction, lifted, same, z3
 from scanopt.lab.proving.facts import assume
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
@@ -133,6 +133,7 @@ class _Theory:
 
     def __init__(self, law: Law, steps: int, theory: str) -> None:
         self.law, self.theory = law, theory
+        self.impossible: set[str] = set()  # what holds in no case, as in many worlds that differ elsewhere
         self.bounds = Bounds(steps)
         self.possible = self.loses_errors = False
 
@@ -245,6 +246,9 @@ class _Theory:
         if condition is False:
             return True
         k = z3()
+        told = "\n".join(lifted(x, "bool").sexpr() for x in (*m.assumptions, condition))
+        if told in self.impossible:
+            return True
         solver = k.Solver()
         solver.set("rlimit", _EFFORT)
         solver.set("random_seed", 0)
@@ -253,7 +257,10 @@ class _Theory:
         if condition is not True:
             solver.add(condition)
         found = solver.check()
-        return True if found == k.unsat else solver.model() if found == k.sat else None
+        if found == k.unsat:
+            self.impossible.add(told)
+            return True
+        return solver.model() if found == k.sat else None
 
 
 def _negated(x: Any) -> Any:

@@ -1,0 +1,63 @@
+"""Gradients of several parts of one array: what each adds is added to one array."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.program.ir import Compute
+
+RNG = np.random.default_rng(11)
+
+
+def ops(f: Any) -> list[str]:
+    return [s.op.name for s in f.program.walk() if isinstance(s, Compute)]
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_gates_of_a_step_share_one_array_of_gradients(fp: str) -> None:
+    X, W, h = T.dmatrices("X", "W", "h")
+
+    def step(v: Any, s: Any, w: Any) -> Any:
+        a = T.dot(s, w) + v
+        return T.tanh(a[:, :3]) * T.sigmoid(a[:, 3:6]) + a[:, 6:]
+
+    last = scanopt.scan(step, X, h, W)[0][-1]
+    f = scanopt.function([X, W, h], T.grad((last**2).sum(), W), fp=fp)
+    inner = [s.op.name for loop in f.program.loops() for s in loop.body if isinstance(s, Compute)]
+    assert inner.count("setitem") == 3
+    assert inner.count("full_like") <= 1
+    values = RNG.standard_normal((4, 9)), 0.3 * RNG.standard_normal((3, 9)), RNG.standard_normal((2, 3))
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+
+
+SPECIAL = np.array([0.0, -0.0, np.inf, np.nan, 1e-310, -1.0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
+def test_zeros_keep_their_signs(dtype: str) -> None:
+    """Bit for bit, where parts overlap and where they do not."""
+    x, y, z = (T.TensorType(dtype, (None,))(name) for name in "xyz")
+    zero = T.zeros_like(z)
+    parts = [T.inc_subtensor(zero[1:4], x), T.inc_subtensor(zero[2:], y), T.inc_subtensor(zero[-1], x[0])]
+    f = scanopt.function([x, y, z], parts[0] + parts[1] + parts[2], fp="exact", cost="numpy")
+    assert ops(f).count("setitem") == 3
+    assert "add" not in ops(f)
+    for _ in range(20):
+        values = [RNG.choice(SPECIAL, n).astype(dtype) if dtype[0] == "f" else RNG.integers(0, 2, n).astype(dtype)
+                  for n in (3, 4, 6)]  # fmt: skip
+        assert f(*values).tobytes() == f.unoptimized(*values).tobytes()
+
+
+def test_places_that_are_added_to_twice_are_left_in_exact_mode() -> None:
+    x, p = T.dvector("x"), T.lvector("p")
+    zero = T.zeros_like(x)
+    total = T.inc_subtensor(zero[:1], x[:1]) + T.inc_subtensor(zero[p], x[:2])
+    assert "add" in ops(scanopt.function([x, p], total, fp="exact", cost="numpy"))
+    f = scanopt.function([x, p], T.exp(x) + T.inc_subtensor(T.zeros_like(T.exp(x))[p], x[:2]), cost="numpy")
+    assert "add" not in ops(f)
+    for places in ([1, 1], [0, 3]):
+        values = RNG.standard_normal(4), np.array(places)
+        np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
