@@ -35,6 +35,10 @@ def _part(v: Any, of: Any) -> Any:
     return T.inc_subtensor(T.zeros_like(of)[: v.shape[0]], v)
 
 
+def _narrow(x: Any) -> Any:
+    return T.cast(x, "float32")
+
+
 @law(
     licence="exact",
     source="gradients of several parts of one array",
@@ -46,6 +50,9 @@ def _part(v: Any, of: Any) -> Any:
         lambda x, z: (
             T.inc_subtensor(T.zeros_like(z)[:1], x[:1]) + T.inc_subtensor(T.zeros_like(z)[T.arange(3) * 0], x[:3])
         ),
+        lambda x, y, z: T.inc_subtensor(T.exp(z)[:1], x[:1]) + T.inc_subtensor(T.exp(z)[1:2], y[:1]),
+        lambda x, z: T.zeros_like(z)[:1] + T.inc_subtensor(T.zeros_like(z)[1:2], x[:1]),
+        lambda x, z: _part(x[:1], z)[:1] + T.inc_subtensor(T.zeros_like(z)[1:2], x[:1]),
     ),
 )
 def part_of_zeros_added(x: Value, Z: Value, y: Value, r: Args, op: Op) -> Equation:
@@ -66,7 +73,7 @@ def part_of_zeros_added(x: Value, Z: Value, y: Value, r: Args, op: Op) -> Equati
         lambda x, y: T.exp(x) + T.inc_subtensor(T.ones_like(x)[:1], T.tanh(y[:1])),
         lambda x, y: x + _part(T.tanh(y[:1]), y),
         lambda x, y: T.exp(x) + T.set_subtensor(T.zeros_like(T.exp(x))[:1], T.tanh(y[:1])),
-        lambda x, y: T.cast(x, "float32") + _part(T.tanh(y[:1]), T.zeros_like(x)),
+        lambda x, y: _narrow(x) + T.inc_subtensor(T.zeros_like(_narrow(x), dtype="float64")[:1], T.tanh(y[:1])),
     ),
 )
 def part_added_to_all(x: Value, Z: Value, e: Value, y: Value, r: Args, op: Op, d: Text) -> Equation:

@@ -390,5 +390,8 @@ WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "chunked_all 0 to_chunk_all(c, xs)": "index after the end",
     "chunked_all 0 xs = (v)": "value_seen_backwards, never 0",
     "ends_in_chunks 0 until(c, u)": "inner traces until",
+    "filled_up 0 adds_to_part(op)": "part_of_zeros_added, never 4",
+    "filled_up 0 nothing(Z)": "part_of_zeros_added, never 3",
+    "filled_up 1 adds_to_part(op)": "part_of_zeros_added, never 5",
 }
 """For each of the others, by fact, place of the rule and atom, the program that shows what goes wrong without it."""
