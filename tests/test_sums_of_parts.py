@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
@@ -61,3 +62,19 @@ def test_places_that_are_added_to_twice_are_left_in_exact_mode() -> None:
     for places in ([1, 1], [0, 3]):
         values = RNG.standard_normal(4), np.array(places)
         np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+
+
+def test_parts_are_set_one_after_another_in_one_place() -> None:
+    X = T.dtensor3("X")
+
+    def step(v: Any, s: Any) -> Any:
+        total = T.zeros_like(s)
+        for i in range(4):
+            total = T.inc_subtensor(total[:, 8 * i : 8 * i + 12], v[:, :12] * T.exp(s[:, i : i + 12]))
+        return T.tanh(total)
+
+    last = scanopt.scan(step, X, T.ones_like(X[0]))[0][-1]
+    f = scanopt.function([X], last, fp="exact", backend="c")
+    exact_kernel(f, [RNG.standard_normal((5, 40, 40))])
+    (kernel,) = f.kernels
+    assert kernel.shown[-1].count(" with [") == 1, "one array is made"

@@ -42,10 +42,31 @@ def with_parts_noted(
 
     computed: what is written where it is told to.
     """
+    _set_one_after_another(nodes, wanted, w)
     nodes = nodes if w.device else _with_sums_apart(nodes, w)
     w.repeated |= _repeated_numbers(nodes, wanted, w)
     _made_to_be_changed(nodes, wanted, [n.outs[0] for n in nodes if isinstance(n, computed)], w)
     return nodes
+
+
+def _set_one_after_another(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> None:
+    """Of an array that is only made to have a part set, where it is made by setting another part: both in one place."""
+    made = {n.out for n in nodes if isinstance(n, SetItem) and not is_few(w.axes(n.out)) and not w.device}
+    for n in reversed(nodes):
+        if isinstance(n, SetItem) and n.out in made - w.in_place and w.dtype(n.args[0]) == n.dtype:
+            _change_only_copy(n, nodes, made, wanted, w)
+
+
+def _change_only_copy(
+    n: Setting, nodes: Sequence[Node], made: Collection[str], wanted: Collection[str], w: Lowering
+) -> None:
+    """Have an array changed that one of `made` is and nothing else reads, where the result is wanted."""
+    x = n.args[0]
+    others = [m for m in nodes if x in m.args and m is not n]
+    if x in made and x not in (*wanted, *w.repeated, *w.homes, *n.args[1:]) and not others:
+        w.in_place.add(n.out)
+        if n.out in w.homes:
+            w.homes[x] = w.homes[n.out]
 
 
 def _with_sums_apart(nodes: Sequence[Node], w: Lowering) -> list[Node]:
@@ -132,14 +153,8 @@ def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Co
     made: what nodes write where they are told to.
     """
     for n in reversed(nodes):
-        if w.device or not isinstance(n, Setting) or n.out in w.in_place or not _is_small(n, w):
-            continue
-        x = n.args[0]
-        others = [m for m in nodes if x in m.args and m is not n]
-        if x in made and x not in (*wanted, *w.repeated, *w.homes, *n.args[1:]) and not others:
-            w.in_place.add(n.out)
-            if n.out in w.homes:
-                w.homes[x] = w.homes[n.out]
+        if not w.device and isinstance(n, Setting) and n.out not in w.in_place and _is_small(n, w):
+            _change_only_copy(n, nodes, made, wanted, w)
 
 
 def _is_small(n: Setting, w: Lowering) -> bool:
