@@ -15,14 +15,13 @@ from scanopt.calculus.terms import (
     const_at,
     cut,
     on,
-    one_row,
     ops,
     stack,
     steps,
     tail,
     to_cut,
 )  # fmt: skip
-from scanopt.facts.loops import runs_all, some_steps, within
+from scanopt.facts.loops import runs_all, within
 from scanopt.facts.values import at_least, less
 
 
@@ -120,14 +119,3 @@ def row_behind_all_steps(c: Clock, x: Value, v: Value) -> Equation:
     """One row and a trace of n steps end with row n."""
     rows = ops.concatenate(as_row(x), stack(c, v), axis=0)
     return Equation(rows[steps(c)], rows[-1], when=[runs_all(c)])
-
-
-@law(
-    licence="exact",
-    source="A**k of the documents, for a number k",
-    example=lambda a: _power(a, 500)[-1],
-    never=lambda a, n: _power(a, n)[-1],
-)
-def row_of_one(c: Clock, x: Value, p: Clock) -> Equation:
-    """A loop of at least one step leaves one last row."""
-    return Equation(one_row(c, x, p)[-1], x, when=[some_steps(c)])

@@ -185,7 +185,7 @@ def test_narrow_integers_overflow() -> None:
 
 NEEDED = [
     ("stack_of_sequence", "runs_all(c)"), ("trace_of_loops", "liftable(c, d)"), ("equal_sequences", "runs_all(c)"),
-    ("trace_of_invariant", "runs_all(c)"), ("row_of_one", "some_steps(c)"), ("equal_invariants", "some_steps(c)"),
+    ("trace_of_invariant", "runs_all(c)"), ("equal_invariants", "some_steps(c)"),
     ("choice_of_true", "is_true(c)"), ("right_identity", "of_dtype(x, d)"), ("row_from_the_end", "less(k, 0)"),
     ("operator_of_sequences", "raises_alike(c, op, args)"), ("invariant_of_loop", "hoistable(c, op, args)"),
     ("state_of_sequence", "becomes(s, seq(c, X))"), ("trace_of_one_step", "one_step(c)"),
