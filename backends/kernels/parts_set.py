@@ -42,8 +42,9 @@ def with_parts_noted(
 
     computed: what is written where it is told to.
     """
-    _set_one_after_another(nodes, wanted, w)
-    nodes = nodes if w.device else _with_sums_apart(nodes, w)
+    if not w.device:
+        _set_one_after_another(nodes, wanted, w)
+        nodes = _with_sums_apart(nodes, w)
     w.repeated |= _repeated_numbers(nodes, wanted, w)
     _made_to_be_changed(nodes, wanted, [n.outs[0] for n in nodes if isinstance(n, computed)], w)
     return nodes
@@ -51,7 +52,7 @@ def with_parts_noted(
 
 def _set_one_after_another(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> None:
     """Of an array that is only made to have a part set, where it is made by setting another part: both in one place."""
-    made = {n.out for n in nodes if isinstance(n, SetItem) and not is_few(w.axes(n.out)) and not w.device}
+    made = {n.out for n in nodes if isinstance(n, SetItem) and not is_few(w.axes(n.out))}
     for n in reversed(nodes):
         if isinstance(n, SetItem) and n.out in made - w.in_place and w.dtype(n.args[0]) == n.dtype:
             _change_only_copy(n, nodes, made, wanted, w)
