@@ -1,5 +1,6 @@
 """Why a law did nothing: the answer names the condition and the place; what each law did to the e-graph."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,25 @@ def test_an_exploding_law_is_found() -> None:
     assert "most forms of the last round: endless" in str(found)
     np.testing.assert_allclose(f([1.0]), np.exp([1.0]))
     assert Limits().most(10) == 1_000
+
+
+def test_a_law_that_goes_on_and_on_is_set_aside() -> None:
+    """Each round it makes two forms: long before they are too many, all rounds have been alike."""
+    x = T.dvector("x")
+    f = scanopt.function([x], T.exp(x), rules=[endless], exclude=["involution_twice"])
+    assert f.report.aside == ("endless",)
+    assert f.report.enodes < 200
+
+
+def test_laws_that_end_after_many_rounds_that_are_alike_are_not_set_aside() -> None:
+    """Operators leave the loop one by one."""
+    x = T.dscalar("x")
+
+    def waves(v: Any) -> Any:
+        return functools.reduce(lambda v, op: op(v), [T.sin, T.cos] * 40, v)
+
+    out, _ = scanopt.scan(lambda s, x: s * waves(x), None, x, x, n_steps=5)
+    assert scanopt.function([x], [out, waves(x)]).report.saturated
 
 
 @pytest.mark.usefixtures("priced_as_array_steps")

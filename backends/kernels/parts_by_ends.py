@@ -52,7 +52,8 @@ def with_parts_by_ends(
         return tuple(found)
     evenly = {x.out: x for x in found if isinstance(x, Compute) and counts_up(x, types)}
     parts = [y for x in found for y in _as_part(x, evenly, types)] if evenly else found
-    new = {x.out for x in parts if isinstance(x, Compute) and x not in found}
+    before = {id(x) for x in found}
+    new = {x.out for x in parts if isinstance(x, Compute) and id(x) not in before}
     parts = [*_with_starts_of_extremes([*_without_repeats(parts, wanted, types)], wanted, new, types)]
     made = {x.out for x in parts if isinstance(x, Compute)}
     return tuple(y for x in parts for y in ((x,) if _of_last(x) else where_it_runs(x, made, types)))

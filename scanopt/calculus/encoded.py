@@ -30,6 +30,14 @@ class Encoded(TermGraph):
         self.loose_numbers = False
         self.mode = Mode()
 
+    @property
+    def depth(self) -> int:
+        """How many terms, each made of the one before, there are at most, and states beside them."""
+        found: dict[int, int] = {}
+        for i, f in self.forms():
+            found[i] = 1 + max((found[a] for a in f.args), default=0)
+        return max(found.values(), default=0) + len(self.states)
+
     def unheld(self, i: int) -> Form:
         """The form of a term, or of what loops hold in its place."""
         (form,) = self.classes[i]

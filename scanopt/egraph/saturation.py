@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from scanopt.calculus.law import Law
 from scanopt.egraph.schedule import Phase, Schedule
@@ -20,6 +21,9 @@ __all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_match
 READ = 2
 """So many times what a program takes has to be left where it is read back."""
 
+_ALIKE = 3
+"""Rounds are alike that are of so few kinds: by the matches of each law, and the forms that came."""
+
 _NEW = 0.1
 """Of the matches to come, the greatest share that is taken to be new: most find what other laws have made already."""
 
@@ -29,7 +33,8 @@ class Limits:
     """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
     always allowed), seconds; and in any case if memory might not suffice for one more round.
 
-    Laws that make forms without end are set aside before they hit the limit of forms, and the others go on.
+    Laws that make forms without end are set aside before they hit the limit of forms, or where rounds have long been
+    alike, and the others go on.
     """
 
     rounds: int = 10_000
@@ -47,8 +52,8 @@ class Saturation:
     """How saturation went: per law the matches and seconds, per round the number of forms.
 
     stopped_by: "" if no law found anything new in the end, "schedule" if the schedule ended before that, otherwise the
-    limit that was hit.  aside: laws that were stopped because they would have hit the limit of forms; the others went
-    on.
+    limit that was hit.  aside: laws that were stopped because they would have hit the limit of forms, if only after
+    many rounds; the others went on.
     rounds: matches per law of each round.
     """
 
@@ -83,7 +88,9 @@ def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
 class _Watch:
     """The outcome of the rounds so far, and whether it is time to stop."""
 
-    def __init__(self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int) -> None:
+    def __init__(
+        self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int, long: int
+    ) -> None:
         self._wanted = wanted
         self._laws = laws
         self._makers = [x.name for x in laws if x.makes_forms]
@@ -95,6 +102,8 @@ class _Watch:
         self._growth: list[int] = []
         self._rounds: list[dict[str, int]] = []
         self._found: list[int] = []
+        self._long = long
+        self._kinds: deque[tuple[Any, ...]] = deque(maxlen=long)  # of the last rounds
         self._stopped = "schedule"
         self.aside: frozenset[str] = frozenset()
 
@@ -112,7 +121,8 @@ class _Watch:
             self._stopped = "nodes" if self.aside else "" if everything else "schedule"
             return True
         seconds, nodes, rounds = self._limits
-        if max(next_size(self._growth), done.size + self._new() * next_matches(self._found)) > nodes:
+        expected = max(next_size(self._growth), done.size + self._new() * next_matches(self._found))
+        if self._creeps(done.matches) or expected > nodes:
             self._set_aside(done.matches)
         grown = self._growth[-1] / max(self._growth[-2], 1) if len(self._growth) > 1 else 1.0
         for name, hit in (
@@ -125,6 +135,15 @@ class _Watch:
                 self._stopped = name
                 return True
         return False
+
+    def _creeps(self, matches: Mapping[str, int]) -> bool:
+        """Whether a few forms have come in each of many rounds that are alike.
+
+        Laws that end would have found something else by then: what they move along a program has come to its end.
+        """
+        grown = self._growth[-1] - (self._growth[-2] if len(self._growth) > 1 else 0)
+        self._kinds.append((grown, *((name, n) for name in self._makers if (n := matches.get(name)))))
+        return len(self._kinds) == self._long and len({*self._kinds}) <= _ALIKE and min(self._kinds)[0] > 0
 
     def _new(self) -> float:
         """Of the matches to come, the share that is taken to be new: twice that of the last round."""
@@ -143,6 +162,7 @@ class _Watch:
                 self.aside |= {name}
                 left -= count
         self._found[-1] = left
+        self._kinds.clear()
 
     def saturation(self) -> Saturation:
         """The outcome of all rounds."""
@@ -164,15 +184,16 @@ def run_schedule(
     limits: Limits,
     size: int,
     sought: str = "",
+    long: int = 1_000,
 ) -> Saturation:
     """Rounds in the order of a schedule, until no law finds anything new, or a limit is hit.
 
     run: one round of the laws of these names.  size: forms of the program as written.  sought: a law; rounds end as
-    soon as it has found something.
+    soon as it has found something.  long: in fewer rounds that are alike laws come to their end, if they have one.
     """
     wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
     nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
-    watch = _Watch(wanted, laws, schedule.seconds or limits.seconds, nodes, limits.rounds)
+    watch = _Watch(wanted, laws, schedule.seconds or limits.seconds, nodes, limits.rounds, long)
     with working("applying laws") as tell:
         for phase in schedule.turns():
             names = laws_of_phase(phase, laws)

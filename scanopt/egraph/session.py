@@ -52,6 +52,9 @@ _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on", "both")
 _TOO_MANY = 4
 """How many times as many forms as a program may have end facts."""
 
+_LONG = 32
+"""What laws move through a program has come to its end after so many rounds more than there are terms in a row."""
+
 _TRIAL = 50
 """Rounds of a trial, at most."""
 
@@ -232,7 +235,8 @@ class EGraph:
         round.
         """
         self._meanwhile = meanwhile
-        return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size, sought)
+        size, long = self.program.size, _LONG + self.program.depth
+        return run_schedule(schedule, self.laws, self.round, limits or Limits(), size, sought, long)
 
     def round(self, names: frozenset[str]) -> Round:
         """Derive all facts, then run the laws of these names once."""
