@@ -8,6 +8,7 @@ from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
+from scanopt import lax
 
 RNG = np.random.default_rng(3)
 ZERO = T.constant(0.0, dtype="float64")
@@ -78,3 +79,23 @@ def test_parts_joined_to_an_array_as_long_as_others() -> None:
     np.testing.assert_array_equal(f(x, np.array([2, 2])), f.unoptimized(x, np.array([2, 2])))
     with pytest.raises(ValueError, match="12"):
         f(x, np.array([2, 3]))
+
+
+def test_places_in_order_that_are_moved_by_numbers() -> None:
+    m, b = T.lmatrix("m"), T.lvector("b")
+    n = b.shape[0]
+
+    def cell(i: Any, m: Any, length: Any) -> Any:
+        j = i + length
+        best = lax.fori_loop(
+            i, j, lambda k, s: T.minimum(s, m[i, k] + m[k + 1, j] * b[i + k - i]), T.constant(99, dtype="int64")
+        )
+        return T.set_subtensor(m[i, j], best)
+
+    chain = lax.fori_loop(1, n, lambda k, m: lax.fori_loop(0, n - k, lambda i, m: cell(i, m, k), m), m)
+    f = scanopt.function([m, b], [chain], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(-9, 9, (7, 7)), RNG.integers(-9, 9, 7)])
+    assert " ? j" not in text  # no place is looked at
+    far = scanopt.function([m, b], [lax.fori_loop(0, 3, lambda k, s: s + m[k - 2, k], b[0])], backend="c")
+    values = [RNG.integers(-9, 9, (7, 7)), RNG.integers(-9, 9, 7)]
+    assert [x == y for x, y in zip(far(*values), far.unoptimized(*values), strict=True)] == [True]

@@ -73,3 +73,22 @@ def test_last_rows_are_written_where_they_are_results() -> None:
     g = scanopt.function([y, x], [rows[-1]], fp="exact", backend="c")
     text = exact_kernel(g, [RNG.normal(size=12), 0.9])
     assert text.count("ANY_ORDER\n") < 3
+
+
+def test_a_place_is_compared_once_in_a_step() -> None:
+    """Also where it is negative; a number that was changed in between is another place."""
+    g, p, q = T.lmatrix("g"), T.lvector("p"), T.lvector("q")
+
+    def step(i: Any, j: Any, g: Any, k: Any) -> Any:
+        full = g[i, j] >= 3
+        found = T.inc_subtensor(g[i, j], T.where(full, -3, 1))
+        for a, b in ((1, 0), (0, 1)):
+            found = T.inc_subtensor(found[i - a, j - b], T.cast(full, "int64"))
+        return T.inc_subtensor(found[k, k], 1), T.abs(j) // 2 + found[i, k] * 0
+
+    (found, _), _ = scanopt.scan(step, [p, q], [g, T.constant(0, dtype="int64")])
+    f = scanopt.function([g, p, q], [found[-1]], fp="exact", backend="c")
+    text = exactly(f, [RNG.integers(0, 5, (12, 12)), RNG.integers(-10, 12, 60), RNG.integers(-10, 12, 60)])
+    assert text.count("__builtin_expect") == 6
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(np.zeros((12, 12), "i8"), np.array([3, 12]), np.array([3, 3]))

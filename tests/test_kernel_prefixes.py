@@ -70,7 +70,7 @@ def test_what_is_needed_shrinks_and_nothing_is_joined_in_memory() -> None:
     xs, _ = scanopt.scan(lambda x: 0.5 * x + T.concatenate([x[2:], x[-2:]]), outputs_info=x, n_steps=n)
     for steps in (1, 5, 30):
         text = both([x, n], [xs[-1][1]], [np.linspace(0, 1, 23), steps])
-        assert "minimum_in_step_int64(n0, (2 + (2 * (" in text
+        assert "minimum_int64(n0, (2 + (2 * (" in text
 
 
 @pytest.mark.parametrize("read", ["last", "all", "sum", "trace"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.numpy_loops import DTYPES
 
-__all__ = ["TYPES", "cast_helper", "operation", "operation_helper"]
+__all__ = ["TYPES", "cast_helper", "literal", "operation", "operation_helper"]
 
 TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
 """The names of types in C: no variable has such a name, for those are one letter and a number."""
@@ -40,7 +42,8 @@ INFIX: dict[str, dict[str, str]] = {
           "minimum": "({0} & {1})", "absolute": "{0}"},
     "i": {**_TESTS, **_WHOLE},
     "u": {**_TESTS, **_WHOLE, "absolute": "{0}"},
-    "f": {**_TESTS, **_NUMBERS, "divide": "({0} / {1})", "reciprocal": "(1 / {0})", "isnan": "({0} != {0})"},
+    "f": {**_TESTS, **_NUMBERS, "divide": "({0} / {1})", "reciprocal": "(1 / {0})", "isnan": "({0} != {0})",
+          "unordered": "__builtin_isunordered({0}, {1})"},
 }  # fmt: skip
 """By kind of dtype the text of an operation, of texts of its arguments."""
 
@@ -61,6 +64,8 @@ _FLOATS = {
     "minimum": "(a < b) | (a != a) ? a : b",
     "maximum_in_step": "({ T r = a > b ? a : b; if (a != a) { ONE_BY_ONE r = a; } r; })",
     "minimum_in_step": "({ T r = a < b ? a : b; if (a != a) { ONE_BY_ONE r = a; } r; })",
+    "maximum_of_few": "a > b ? a : b",
+    "minimum_of_few": "a < b ? a : b",
     "maximum_of_number": "b > a ? b : a",
     "minimum_of_number": "b < a ? b : a",
     "maximum_of_zero": "a <= b ? b : a",
@@ -184,3 +189,23 @@ def operation_helper(op: str, dtype: str) -> str:
     args = ", ".join(f"{t} {x}" for x in "abc" if re.search(rf"\b{x}\b", body))
     value = re.sub(r"\bI\b", f"int{8 * np.dtype(dtype).itemsize}", re.sub(r"\bT\b", t, body))
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"
+
+
+def literal(x: Lit) -> str:
+    """A number as C text, to the last bit.
+
+    >>> literal(Lit(0.1, "float32")), literal(Lit(-(2**63)))
+    ('0x1.99999a0000000p-4f', '(-9223372036854775807LL - 1)')
+    """
+    kind = np.dtype(x.dtype).kind
+    if kind == "f":
+        value, end = float(np.dtype(x.dtype).type(x.value)), "f" if x.dtype == "float32" else ""
+        if math.isnan(value):
+            return f'__builtin_nan{end}("")'
+        text = f"__builtin_inf{end}()" if math.isinf(value) else f"{abs(value).hex()}{end}"
+        return f"(-{text})" if math.copysign(1.0, value) < 0 else text
+    number = int(x.value)
+    if number == -(2**63):
+        return "(-9223372036854775807LL - 1)"
+    end = "ULL" if x.dtype == "uint64" else "LL" if abs(number) > 2**31 - 1 else ""
+    return f"({number}{end})" if number < 0 else f"{number}{end}"

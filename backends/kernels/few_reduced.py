@@ -5,11 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from scanopt.backends.kernels.c_reductions import IN_ORDER, adds_in_eight_sums
-from scanopt.backends.kernels.ir import Cast, Do, Expr, Lit, Load
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Cast,
+    Declare,
+    Do,
+    Expr,
+    If,
+    Inner,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import IDENTITY, Reduce
 from scanopt.backends.kernels.stages import is_few
-from scanopt.backends.kernels.values import Array
+from scanopt.backends.kernels.values import Array, item_size
 
 __all__ = ["is_written_out", "order_is_known", "together", "write_few"]
 
@@ -18,13 +34,14 @@ def is_written_out(node: Reduce, w: Lowering) -> bool:
     """Whether it puts few elements together to one number, in an order that is known."""
     (x,) = node.args
     whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
-    known = order_is_known(node.op, node.dtype) or _is_extreme(node)
+    known = order_is_known(node.op, node.dtype) or _is_extreme(node, w)
     return known and whole and not node.less and not w.device
 
 
-def _is_extreme(node: Reduce) -> bool:
-    """Whether it is the greatest or the least of integers, which any order suits."""
-    return node.op in ("maximum", "minimum") and np.dtype(node.dtype).kind in "iu"
+def _is_extreme(node: Reduce, w: Lowering) -> bool:
+    """Whether it is the greatest or the least of numbers: any order suits integers, and most floats."""
+    kind = np.dtype(node.dtype).kind
+    return node.op in ("maximum", "minimum") and (kind in "iu" or (kind == "f" and len(w.axes(node.args[0])) == 1))
 
 
 def order_is_known(op: str, dtype: str) -> bool:
@@ -44,8 +61,11 @@ def write_few(node: Reduce, w: Lowering) -> None:
         assert isinstance(value, Array)
         pointer = w.whole(value, value.axes, dtype)
         elements = [Load(pointer, Lit(i), dtype) for i in range(count)]
-    if _is_extreme(node):
-        w.let(node.out, _extreme(f"{node.op}_of_few", elements, dtype), dtype)
+    if _is_extreme(node, w):
+        found = _extreme(f"{node.op}_of_few", elements, dtype)
+        if np.dtype(dtype).kind == "f":
+            found = _looked_at(node, found, elements, w)
+        w.let(node.out, found, dtype)
         return
     total = together(node.op, Lit(IDENTITY[node.op], dtype), elements, dtype)
     if node.counted:
@@ -75,6 +95,28 @@ def _extreme(op: str, elements: list[Expr], dtype: str) -> Expr:
     if not half:
         return elements[0]
     return _put(op, _extreme(op, elements[:half], dtype), _extreme(op, elements[half:], dtype), dtype)
+
+
+def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -> Expr:
+    """The extreme of floats; where one is NaN, or it is a zero, as NumPy's inner loop finds it, in its order."""
+    dtype, name = node.dtype, w.variable(node.dtype)
+    w.code.append(Set(name, extreme))
+    odd: Expr = Do("equal", (Var(name, dtype), Lit(0, dtype)), "bool", dtype)
+    for pair in zip(elements[::2], [*elements[1::2], elements[-1]], strict=False):
+        odd = Do("bitwise_or", (odd, Do("unordered", pair, "bool", dtype)), "bool", "bool")
+    row, into, x, y = w.fresh("c"), w.cell(dtype), w.pointer(dtype), w.pointer(dtype)
+    w.head.append(Declare(row, dtype, elements=len(elements)))
+    rest, item = Lit(len(elements) - 1), item_size(dtype)
+    again: tuple[Stmt, ...] = (
+        *(Store(row, Lit(i), element) for i, element in enumerate(elements)),
+        Store(into, ZERO, elements[0]),
+        Point(x, row, ONE, dtype),
+        Point(y, into, ZERO, dtype),
+        Inner(w.slot(node.op, (dtype,) * 3), (y, x, y), (rest,), (ZERO, item, ZERO)),
+        Set(name, Load(into, ZERO, dtype)),
+    )
+    w.code.append(If(odd, again))
+    return Var(name, dtype)
 
 
 def _put(op: str, x: Expr, y: Expr, dtype: str) -> Expr:

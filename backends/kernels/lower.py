@@ -29,6 +29,7 @@ from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Nested
+from scanopt.backends.kernels.places_once import with_places_compared_once
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.states_again import with_states_computed_again
@@ -56,7 +57,7 @@ def lowered(
     with w.into(code):
         frame = LoopFrame(w, root, "t", steps, Histories(outs), outermost=True)
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
-    return w.recipe(code if device else without_dead_stores(code, w), w.taken or "t")
+    return w.recipe(code if device else with_places_compared_once(without_dead_stores(code, w)), w.taken or "t")
 
 
 def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:

@@ -50,7 +50,7 @@ def with_parts_by_ends(
     found = [rewritten_inside(x, lambda body, after: with_parts_by_ends(body, after, types)) for x in steps]
     if top:
         return tuple(found)
-    evenly = {x.out: x for x in found if isinstance(x, Compute) and counts_up(x, types)}
+    evenly = _evenly(found, types)
     parts = [y for x in found for y in _as_part(x, evenly, types)] if evenly else found
     before = {id(x) for x in found}
     new = {x.out for x in parts if isinstance(x, Compute) and id(x) not in before}
@@ -219,7 +219,26 @@ def counted_by(x: Compute, of: Callable[..., str]) -> tuple[str, str, str]:
     return first, apart, of("maximum", left, zero)
 
 
-def _as_part(x: Step, evenly: Mapping[str, Compute], types: Types) -> Iterator[Step]:
+def _evenly(steps: Sequence[Step], types: Types) -> dict[str, tuple[Compute, tuple[tuple[str, str], ...]]]:
+    """By name of evenly spaced integers what makes them, and by what numbers they are then moved, and how."""
+    found: dict[str, tuple[Compute, tuple[tuple[str, str], ...]]] = {}
+    for x in steps:
+        if not isinstance(x, Compute):
+            continue
+        if counts_up(x, types):
+            found[x.out] = x, ()
+        elif x.op.name in ("add", "subtract") and x.type == TensorType("int64", (None,)):
+            a, b = x.args
+            places, by = (b, a) if x.op.name == "add" and b in found else (a, b)
+            if places in found and types[by] == TensorType("int64", ()):
+                made, moved = found[places]
+                found[x.out] = made, (*moved, (x.op.name, by))
+    return found
+
+
+def _as_part(
+    x: Step, evenly: Mapping[str, tuple[Compute, tuple[tuple[str, str], ...]]], types: Types
+) -> Iterator[Step]:
     """What is read at evenly spaced places as a slice; array steps run where these do not lie one after the other."""
     index = x.op.options["index"] if isinstance(x, Compute) and x.op.name == "getitem" else ()
     if not isinstance(x, Compute) or not isinstance(index, tuple) or index.count("array") != 1:
@@ -239,9 +258,14 @@ def _as_part(x: Step, evenly: Mapping[str, Compute], types: Types) -> Iterator[S
         types[name] = TensorType("bool" if op == "equal" else "int64", ())
         return Compute(name, Op.make(op, **options), args, types[name])
 
-    ends = [of("cast", a, dtype="int64") for a in evenly[places].args]
+    made, moved = evenly[places]
+    ends = [of("cast", a, dtype="int64") for a in made.args]
     yield from ends
     first, last, apart = (a.out for a in ends)
+    for op, by in moved:
+        both = [of(op, first, by), of(op, last, by)]
+        yield from both
+        first, last = (a.out for a in both)
     zero, true = of("subtract", apart, apart), of("equal", apart, apart)
     one, rows = of("cast", true.out, dtype="int64"), of("shape_i", x.args[0], axis=at)
     yield from (zero, true, one, rows)

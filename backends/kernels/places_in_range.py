@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+import numpy as np
+
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -27,6 +29,7 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
+    Point,
     Set,
     Steps,
     Stmt,
@@ -34,7 +37,7 @@ from scanopt.backends.kernels.ir import (
     plus,
 )  # fmt: skip
 from scanopt.backends.kernels.steps_known import HeldPlace, KnownSteps, MovingPlace, known_steps, wrapped
-from scanopt.backends.kernels.walks import expressions, inside
+from scanopt.backends.kernels.walks import expressions, inside, variables, with_variables
 
 __all__ = ["InRange", "chooses", "in_range"]
 
@@ -48,11 +51,15 @@ FAR = 2**62
 
 @dataclass(frozen=True)
 class InRange:
-    """Of a loop the steps from `first` on and before `end`, in which all places are in range, without comparisons."""
+    """Of a loop the steps from `first` on and before `end`, in which all places are in range, without comparisons.
+
+    before: what is to be done before them.
+    """
 
     steps: Steps
     first: Expr
     end: Expr
+    before: tuple[Stmt, ...] = ()
 
 
 def in_range(x: Steps) -> InRange | None:
@@ -65,7 +72,7 @@ def in_range(x: Steps) -> InRange | None:
     along, tests, gone = _along(known)
     if not along:
         return None
-    body, apart = _told_apart(tuple(_unchecked(x.body, gone, known.held)), gone, known, x.count)
+    body, apart, before = _told_apart(tuple(_unchecked(x.body, gone, known.held)), gone, known, x.count)
     bases = {base for base, *_ in along if not isinstance(base, Lit)}
     near = [Do("less", (Cast(plus(y, Lit(FAR)), "uint64"), Lit(2 * FAR, "uint64")), "bool", "uint64") for y in bases]
     first: Expr = ZERO
@@ -74,8 +81,8 @@ def in_range(x: Steps) -> InRange | None:
         first = Do("maximum", (first, low), INDEX, INDEX)
         end = Do("minimum", (end, high), INDEX, INDEX)
     test = _all((*tests, *near, *apart))
-    ends = (Do("where", (test, y, ZERO), INDEX, INDEX) if test else y for y in (first, end))
-    return InRange(replace(x, body=body), *ends)
+    first, end = (Do("where", (test, y, ZERO), INDEX, INDEX) if test else y for y in (first, end))
+    return InRange(replace(x, body=body), first, end, before)
 
 
 def _along(known: KnownSteps) -> tuple[list[_Along], list[Expr], set[str]]:
@@ -155,11 +162,14 @@ def _unchecked(body: Sequence[Stmt], gone: set[str], held: Mapping[str, HeldPlac
 
 def _told_apart(
     body: tuple[Stmt, ...], gone: set[str], known: KnownSteps, count: Expr
-) -> tuple[tuple[Stmt, ...], list[Expr]]:
-    """Reads that need not compare their place with the one set last, and tests for that."""
+) -> tuple[tuple[Stmt, ...], list[Expr], tuple[Stmt, ...]]:
+    """Reads that need not compare their place with the one set last, tests for that, and what is read before.
+
+    That is what the very first step reads, where each other one reads what the step before it has set.
+    """
     last = {x.name: (i, x.value) for i, x in enumerate(body) if isinstance(x, Set)}
     forms = {name: known.checks[name][0] for name in gone}
-    found, tests = list(body), list[Expr]()
+    found, tests, first = list[Stmt | None](body), list[Expr](), list[Stmt]()
     for i, x in enumerate(body):
         match x:
             case If(
@@ -169,13 +179,32 @@ def _told_apart(
             ) if i < last.get(noted, (0, ZERO))[0]:
                 apart = _apart(_coordinates(place), _coordinates(last[noted][1]), forms, known, count)
                 if apart == ():
-                    found[i] = replace(x, test=Do("equal", (Var(known.var), ZERO), "bool", INDEX))
+                    at_first = Do("equal", (Var(known.var), ZERO), "bool", INDEX)
+                    early = _read_early(body[i - 1], read, body, forms, known.var)
+                    found[i] = replace(x, test=at_first) if early is None else None
+                    first += [] if early is None else [If(at_first, (early,))]
                 elif apart is not None:
                     found[i] = read
                     tests += [_all(apart, "logical_or") or ZERO] if None not in apart else []
             case _:
                 pass
-    return tuple(found), tests
+    return tuple(y for y in found if y is not None), tests, tuple(first)
+
+
+def _read_early(given: Stmt, read: Set, body: Sequence[Stmt], forms: Mapping[str, MovingPlace], var: str) -> Set | None:
+    """The integer that the first step reads, read before it into what is handed on; None where that is not possible.
+
+    given: what the step reads where it does not read anew.  Of floats gcc would write the steps once more for NaN.
+    """
+    load = read.value
+    if not isinstance(load, Load) or not isinstance(given, Set) or not isinstance(given.value, Var):
+        return None
+    if np.dtype(load.dtype).kind not in "iu":
+        return None
+    made = {x.name for x in inside(body) if isinstance(x, Let | Set | Point)}
+    start = with_variables(load.index, {name: form.start(var) for name, form in forms.items()})
+    steady = made.isdisjoint({load.array, *variables(load.index)} - forms.keys())
+    return Set(given.value.name, replace(load, index=start)) if steady and given.name == read.name else None
 
 
 def _coordinates(place: Expr) -> list[tuple[Expr, Expr]]:

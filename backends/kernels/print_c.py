@@ -10,8 +10,9 @@ import numpy as np
 
 from scanopt.backends.kernels.c_affine import AFFINE
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
-from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
+from scanopt.backends.kernels.c_operations import TYPES, cast_helper, literal, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
+from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
@@ -45,9 +46,9 @@ from scanopt.backends.kernels.random_words import HELPERS
 from scanopt.backends.kernels.steps_in_c import chosen_for, counters, hands_on, is_apart, is_short, multiplies, places
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
-from scanopt.backends.kernels.walks import expressions, inside, loads
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
+__all__ = ["NAME", "Printer", "bare", "c_text"]
 
 NAME = "scanopt_kernel"
 HEAD = """\
@@ -105,7 +106,8 @@ class Printer:
 
     in_step: whether what is being printed stands in a step, not in a loop over elements.  named: its variable, if it
     has one.  chosen: integers of the step that something else may be chosen for, which it waits for anyway; places:
-    those that are places.  late: what a step would wait long for.  counters: what begins again with 1, or is one more.
+    those that are places.  late: what a step would wait long for; waits: what waits for the step before.  counters:
+    what begins again with 1, or is one more.
     alike: by variable the test of whether a function stands for a loop, once, so that steps keep numbers in registers.
     """
 
@@ -120,6 +122,7 @@ class Printer:
         self.named = ""
         self.counters: dict[str, tuple[Expr, bool]] = {}
         self.late: set[str] = set()
+        self.waits: set[str] = set()
         self.alike: dict[str, str] = {}
 
     def expression(self, x: Expr) -> str:
@@ -167,10 +170,13 @@ class Printer:
     def _goes_on(self, args: Sequence[Expr], of: str) -> bool:
         """Whether a step goes on from the likely one of two values, and does not wait for both.
 
-        Places are seldom held in range by a number, but often by a length.
+        Places are seldom held in range by a number, but often by a length.  Integers that wait for no step before are
+        made meanwhile.
         """
-        held = self.named in self.places and not any(isinstance(a, Lit) for a in args)
-        return self.in_step and self.named not in self.chosen and not held and of != "bool"
+        by_number = any(isinstance(a, Lit) for a in args)
+        held = self.named in self.places and not by_number
+        waits = np.dtype(of).kind == "f" or by_number or any(v in self.waits for a in args for v in variables(a))
+        return self.in_step and self.named not in self.chosen and not held and waits and of != "bool"
 
     def _in_rows(self, of: str) -> bool:
         """Whether it is an operation on floats of a loop that compilers may make vectors of."""
@@ -270,6 +276,7 @@ class Printer:
             yield f"{space}bool8 {over} = 0;"
         yield f"{space}while ({t} < {count}{f' && !{over}' if over else ''}) {{"
         yield f"{space}    if ({t} >= {first} && {t} < {end}) {{"
+        yield from (line for y in quick.before for line in self.statement(y, depth + 2))
         yield from self._steps(replace(quick.steps, count=Var(end)), depth + 2, chooses(quick.steps.body), over)
         yield f"{space}    }} else {{"
         yield f"{space}        const int64 {stop} = {t} < {first} && {first} < {end} ? {first} : {count};"
@@ -282,7 +289,10 @@ class Printer:
 
         over: the variable that tells whether it ended early.
         """
-        space = "    " * depth
+        space, before = "    " * depth, self.waits
+        if self.one_by_one:
+            x = replace(x, body=carried_last(x.body))
+        self.waits = waiting(x.body)
         if self.unrolls(x):
             yield f"{space}UNROLLED"
         yield f"{space}while ({x.var} < {self.expression(x.count)}) {{"
@@ -293,6 +303,7 @@ class Printer:
         if x.until is not None:
             yield f"{space}    if ({self.expression(x.until)}) {f'{{ {over} = 1; break; }}' if over else 'break;'}"
         yield f"{space}}}"
+        self.waits = before
 
     def unrolls(self, x: Steps) -> bool:
         """Whether several steps are written at once."""
@@ -378,23 +389,3 @@ def _is_signed(dtype: str) -> bool:
 
 def _power_of_two(x: float) -> bool:
     return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)
-
-
-def literal(x: Lit) -> str:
-    """A number as C text, to the last bit.
-
-    >>> literal(Lit(0.1, "float32")), literal(Lit(-(2**63)))
-    ('0x1.99999a0000000p-4f', '(-9223372036854775807LL - 1)')
-    """
-    kind = np.dtype(x.dtype).kind
-    if kind == "f":
-        value, end = float(np.dtype(x.dtype).type(x.value)), "f" if x.dtype == "float32" else ""
-        if math.isnan(value):
-            return f'__builtin_nan{end}("")'
-        text = f"__builtin_inf{end}()" if math.isinf(value) else f"{abs(value).hex()}{end}"
-        return f"(-{text})" if math.copysign(1.0, value) < 0 else text
-    number = int(x.value)
-    if number == -(2**63):
-        return "(-9223372036854775807LL - 1)"
-    end = "ULL" if x.dtype == "uint64" else "LL" if abs(number) > 2**31 - 1 else ""
-    return f"({number}{end})" if number < 0 else f"{number}{end}"

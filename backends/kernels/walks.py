@@ -23,7 +23,7 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 
-__all__ = ["expressions", "inside", "loads", "variables", "with_loads", "with_variables"]
+__all__ = ["expressions", "inside", "loads", "variables", "with_loads", "with_values", "with_variables"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -117,6 +117,33 @@ def _changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
             return replace(x, args=tuple(_changed(a, change) for a in args))
         case Cast(arg=arg):
             return replace(x, arg=_changed(arg, change))
+        case _:
+            return x
+
+
+def with_values(x: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
+    """A statement with each of its expressions changed, those of statements in it too."""
+
+    def body(statements: Iterable[Stmt]) -> tuple[Stmt, ...]:
+        return tuple(with_values(s, change) for s in statements)
+
+    match x:
+        case Let(value=value) | Set(value=value):
+            return replace(x, value=change(value))
+        case Point(index=index, test=test):
+            return replace(x, index=change(index), test=None if test is None else change(test))
+        case Store(index=index, value=value):
+            return replace(x, index=change(index), value=change(value))
+        case For(count=count):
+            return replace(x, count=change(count), body=body(x.body))
+        case Steps(count=count, until=until):
+            return replace(x, count=change(count), body=body(x.body), until=None if until is None else change(until))
+        case If(test=test, then=then, otherwise=otherwise):
+            return If(change(test), body(then), body(otherwise))
+        case Inner(dims=dims, strides=strides):
+            return replace(x, dims=tuple(map(change, dims)), strides=tuple(map(change, strides)))
+        case Helper(numbers=numbers):
+            return replace(x, numbers=tuple(map(change, numbers)))
         case _:
             return x
 

@@ -1,0 +1,97 @@
+"""The greatest, or least, of integers of which a step waits for one: that one is looked at last.
+
+What `maximum(maximum(a, b), c)` gives does not depend on the order, if these are integers; where a is what the step
+before has made, the next step is to wait for one comparison alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import Do, Expr, If, Let, Lit, Set, Stmt, Var
+from scanopt.backends.kernels.walks import expressions, inside, variables
+
+__all__ = ["carried_last", "waiting"]
+
+
+def waiting(body: Sequence[Stmt]) -> set[str]:
+    """The variables of a step that are made of what the step before has set."""
+    handed_on = {x.name for x in inside(body) if isinstance(x, Set)}
+    found = {*handed_on}
+
+    def look(statements: Sequence[Stmt], surely: bool) -> None:
+        for x in statements:
+            if isinstance(x, Let | Set):
+                waits = not found.isdisjoint(variables(x.value))
+                if waits:
+                    found.add(x.name)
+                elif isinstance(x, Set) and surely:
+                    found.discard(x.name)
+            elif isinstance(x, If):
+                look(x.then, False)
+                look(x.otherwise, False)
+
+    look(body, True)
+    return found
+
+
+def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """The statements of a step, where the extremes of three integers are taken in this order."""
+    waits = waiting(body)
+    reads = Counter(name for x in inside(body) for y in expressions(x) for name in variables(y))
+    found = [*body]
+    for x in body:
+        at = _first_of_two(x, found, reads)
+        if at is not None and (pair := _turned(found[at], x, waits)):
+            i = found.index(x)
+            found[i : i + 1] = pair
+            del found[at]
+    return tuple(found)
+
+
+def _first_of_two(x: Stmt, body: Sequence[Stmt], reads: Mapping[str, int]) -> int | None:
+    """Where the extreme is made, for an extreme of it and another number alone."""
+    if not _is_extreme(x) or x not in body:
+        return None
+    end = body.index(x)
+    for at in range(end):
+        y = body[at]
+        if isinstance(y, Let) and reads[y.name] == 1 and Var(y.name, y.dtype) in _args(x) and _op(y) == _op(x):
+            changed = {s.name for s in inside(body[at:end]) if isinstance(s, Set)}
+            return at if changed.isdisjoint(v for a in _args(y) for v in variables(a)) else None
+    return None
+
+
+def _turned(first: Stmt, last: Stmt, waits: set[str]) -> tuple[Let, Let] | None:
+    """Two extremes, one of the other, in such an order; None where it does not matter."""
+    assert isinstance(first, Let)
+    assert isinstance(last, Let)
+    inner = Var(first.name, first.dtype)
+    others = [a for a in _args(last) if a != inner]
+    late = [a for a in _args(first) if not waits.isdisjoint(variables(a))]
+    early = [a for a in (*_args(first), *others) if waits.isdisjoint(variables(a))]
+    if len(late) != 1 or len(early) != 2 or not all(isinstance(a, Var | Lit) for a in (*late, *early)):
+        return None
+    return _with(first, (early[0], early[1])), _with(last, (inner, late[0]))
+
+
+def _with(x: Let, args: tuple[Expr, ...]) -> Let:
+    assert isinstance(x.value, Do)
+    return replace(x, value=replace(x.value, args=args))
+
+
+def _is_extreme(x: Stmt) -> bool:
+    return _op(x)[0] in ("maximum", "minimum") and np.dtype(_op(x)[1]).kind in "iu"
+
+
+def _op(x: Stmt) -> tuple[str, str]:
+    """The operation that makes a variable, and its dtype."""
+    return (x.value.op, x.value.of) if isinstance(x, Let) and isinstance(x.value, Do) else ("", "bool")
+
+
+def _args(x: Stmt) -> tuple[Expr, ...]:
+    return x.value.args if isinstance(x, Let) and isinstance(x.value, Do) else ()

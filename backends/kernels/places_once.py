@@ -1,0 +1,97 @@
+"""A place that was compared with the length of its axis is not compared again in the same step.
+
+What follows a comparison reads the place that it has found.  Loops inside compare anew: they are written twice where
+their places move (`places_in_range.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+from scanopt.backends.kernels.ir import Cast, Declare, Expr, For, If, Let, Point, Set, Steps, Stmt, Var
+from scanopt.backends.kernels.steps_known import wrapped
+from scanopt.backends.kernels.walks import inside, loads, variables, with_values, with_variables
+
+__all__ = ["with_places_compared_once"]
+
+
+@dataclass
+class _Known:
+    """What holds where a statement stands.
+
+    places: by place and length the variable of the place; same: by variable what it was set to be the same as.
+    """
+
+    places: dict[tuple[Expr, Expr], Var] = field(default_factory=dict[tuple[Expr, Expr], Var])
+    same: dict[str, Expr] = field(default_factory=dict[str, Expr])
+
+    def copy(self) -> _Known:
+        """The same, for what stands in a branch."""
+        return _Known({**self.places}, {**self.same})
+
+    def forget(self, names: set[str]) -> None:
+        """Variables have got other values."""
+        self.places = {
+            k: j for k, j in self.places.items() if names.isdisjoint(y for x in (*k, j) for y in variables(x))
+        }
+        self.same = {v: x for v, x in self.same.items() if v not in names and names.isdisjoint(variables(x))}
+
+    def key(self, place: Expr, length: Expr) -> tuple[Expr, Expr]:
+        """A place and a length, of the variables that they were made of first."""
+        return with_variables(_plain(place), self.same), with_variables(_plain(length), self.same)
+
+
+def with_places_compared_once(code: Sequence[Stmt]) -> list[Stmt]:
+    """The statements of a kernel without comparisons of places that others before them have made."""
+    found: dict[str, Expr] = {}
+    left = _left(code, _Known(), found)
+    return [with_values(x, lambda y: with_variables(y, found)) for x in left] if found else [*code]
+
+
+def _left(code: Sequence[Stmt], known: _Known, found: dict[str, Expr]) -> list[Stmt]:
+    """The statements that are left.  found: gets the variables of places that are left out, and what they are."""
+    left: list[Stmt] = []
+    passed = False
+    for x, after in zip_longest(code, code[1:]):
+        if passed:
+            passed = False
+            continue
+        place = wrapped(x, after) if after is not None else None
+        key = known.key(*place[1:]) if place else None
+        if place and key in known.places:
+            found[place[0]], passed = known.places[key], True
+            continue
+        left.append(_inside(x, known, found))
+        known.forget(_made(x))
+        if place and key and not any(True for y in key for _ in loads(y)):
+            known.places[key] = Var(place[0])
+        elif isinstance(x, Let) and isinstance(same := _plain(x.value), Var):
+            known.same[x.name] = known.same.get(same.name, same)
+    return left
+
+
+def _inside(x: Stmt, known: _Known, found: dict[str, Expr]) -> Stmt:
+    """A statement, and what is left of those in it."""
+    match x:
+        case For(body=body) | Steps(body=body):
+            return replace(x, body=tuple(_left(body, _Known(), found)))
+        case If(then=then, otherwise=otherwise):
+            sides = (tuple(_left(side, known.copy(), found)) for side in (then, otherwise))
+            return If(x.test, *sides)
+        case _:
+            return x
+
+
+def _made(x: Stmt) -> set[str]:
+    """The variables that a statement gives values to."""
+    return {y.var if isinstance(y, For | Steps) else y.name for y in inside((x,)) if isinstance(y, _MAKING)}
+
+
+_MAKING = (Let, Set, Declare, Point, For, Steps)
+
+
+def _plain(x: Expr) -> Expr:
+    """An expression; of an integer cast to its own dtype that integer."""
+    return x.arg if isinstance(x, Cast) and x.arg.dtype == x.dtype else x
