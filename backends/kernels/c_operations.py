@@ -59,6 +59,7 @@ _FLOATS = {
     "clip_of_rows": "({ T r = b > a ? b : a, h = b != b ? b : c, n = r != r ? r : h; r <= n ? r : n; })",
     "maximum_of_rows": _EXTREME.format("a > b ? a : b"),
     "minimum_of_rows": _EXTREME.format("a < b ? a : b"),
+    "clip_to_numbers": "({ T r = b > a ? b : a; c < r ? c : r; })",
     "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
     "maximum": "(a > b) | (a != a) ? a : b",
     "minimum": "(a < b) | (a != a) ? a : b",

@@ -125,6 +125,9 @@ def write_columns(stage: Columns, w: Lowering) -> None:
     def elements(row: Expr, column: Expr) -> tuple[list[Stmt], Mapping[str, Expr]]:
         return _elements(stage, [row, plus(start, column)], w)
 
+    if isinstance(size, Lit) and size.value <= WIDTH:
+        w.code += _block(stage, outs, ZERO, size, lambda row, column: _elements(stage, [row, column], w), w)
+        return
     full, rest = (_block(stage, outs, start, width, elements, w) for width in (Lit(WIDTH), Var(left)))
     body: list[Stmt] = [Let(left, Do("subtract", (size, start), INDEX, INDEX), INDEX)]
     body.append(If(Do("greater_equal", (Var(left), Lit(WIDTH)), "bool", INDEX), full, rest))

@@ -43,7 +43,7 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
-from scanopt.backends.kernels.steps_in_c import chosen_for, counters, hands_on, is_apart, is_short, multiplies, places
+from scanopt.backends.kernels.steps_in_c import chosen_for, counters, fills_vectors, hands_on, is_apart, is_short, multiplies, places
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
@@ -60,9 +60,11 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 #if defined(__clang__)
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #define UNROLLED _Pragma("clang loop unroll_count(8)")
+#define AS_VECTORS
 #else
 #define ANY_ORDER _Pragma("GCC ivdep")
 #define UNROLLED _Pragma("GCC unroll 8")
+#define AS_VECTORS _Pragma("GCC unroll 1")
 #endif
 #define ONE_BY_ONE __asm__ volatile ("");
 """
@@ -154,6 +156,8 @@ class Printer:
                 return self.expression(Do("remainder_near", x.args, dtype, of))
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
+            case Do(op="clip", args=(_, Lit(value=b), Lit(value=c)), of=of) if _known(b, of) and _known(c, of):
+                return self.expression(replace(x, op="clip_to_numbers"))
             case Do(op="maximum" | "minimum" as op, args=args, dtype=dtype, of=of) if self._goes_on(args, of):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
             case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
@@ -239,7 +243,7 @@ class Printer:
         self.in_step = bool(self.one_by_one) and (before if isinstance(x, If) else isinstance(x, Steps))
         match x:
             case For(var=var, count=count, body=body):
-                yield f"{space}ANY_ORDER"
+                yield f"{space}ANY_ORDER{' AS_VECTORS' if self.one_by_one and fills_vectors(x) else ''}"
                 yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
                 yield from self._body(body, depth)
             case Steps(var=var, body=body):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scanopt.backends.kernels.ir import Cast, Do, Expr, Let, Lit, Point, Set, Stmt, Store, Var
+from scanopt.backends.kernels.ir import Cast, Do, Expr, For, Helper, Inner, Let, Lit, Point, Set, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["chosen_for", "counters", "hands_on", "is_apart", "is_short", "multiplies", "places"]
+__all__ = ["chosen_for", "counters", "fills_vectors", "hands_on", "is_apart", "is_short", "multiplies", "places"]
 
 MOST_UNROLLED = 40
 """Statements of a step that is written out several times."""
@@ -78,6 +78,12 @@ def hands_on(body: tuple[Stmt, ...]) -> bool:
     """Whether a step moves what one variable was to another: in several steps at once, names do that."""
     moved = {x.name: x.value for x in body if isinstance(x, Set)}
     return any(isinstance(value, Var) and value.name in moved for value in moved.values())
+
+
+def fills_vectors(x: For) -> bool:
+    """Whether a loop is of as few elements as some vector registers have: gcc writes it out before it makes vectors."""
+    innermost = not any(isinstance(y, For | Steps | Inner | Helper) for y in x.body)
+    return isinstance(x.count, Lit) and x.count.value in (4, 8, 12, 16) and innermost
 
 
 def is_apart(index: Expr) -> bool:
