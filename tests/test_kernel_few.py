@@ -141,3 +141,24 @@ def test_short_rows_are_put_together_as_variables(dtype: str, k: int) -> None:
     f = scanopt.function([x, c], found if dtype != "int64" else found[:2], fp="exact", backend="c")
     rng = np.random.default_rng(0)
     exact_kernel(f, [(rng.normal(size=(n, k)) * 9).astype(dtype) for n in (11, 5)])
+
+
+@pytest.mark.parametrize("k", [6, 8, 16])
+def test_extremes_of_rows_and_columns_of_few(k: int) -> None:
+    """With NaN and zeros of both signs; and choices by two conditions, one of which waits for the step before."""
+    x, y = T.dmatrix("x"), T.dvector("y")
+    m = T.dmatrix("m")
+
+    def step(x: Any, wait: Any, s: Any, y: Any, m: Any) -> list[Any]:
+        apart = T.abs(y[:, None] - x[None, :])
+        rises = (x[0] > y[0]) & (wait <= 0)
+        s = T.where(rises, T.clip(s - x[0], -1.0, 1.0), s * 0.5)
+        ways = x[:, None] + m
+        return [T.where(rises, 3, wait - 1), s, T.argmin(apart, axis=1), T.max(ways, axis=0), T.argmax(ways, axis=0)]
+
+    zero = [T.constant(0, dtype="int64"), T.constant(0.5, dtype="float64"), None, None, None]
+    found, _ = scanopt.scan(step, x, zero, [y, m])
+    f = scanopt.function([x, y, m], found, fp="exact", backend="c")
+    odd = np.array([0.0, -0.0, 1.0, -1.0, np.inf, np.nan])
+    for draw in (lambda *n: RNG.normal(size=n), lambda *n: RNG.choice(odd, n)):
+        exact_kernel(f, [draw(30, k), draw(40), draw(k, k)])

@@ -164,16 +164,35 @@ LOW = {
 HIGH = {"int32": "< 2147483648.0", "int64": "< 9223372036854775808.0"}
 
 
-def cast_helper(old: str, new: str) -> str:
+_CONVERTED = """\
+static inline {b} {a}_to_{b}_in_step({a} x)
+{{
+#if defined(__x86_64__) && defined(__AVX__)
+    {b} r;
+    __asm__ ("vcvtts{s}2si %1, %{w}0" : "=r"(r) : "x"(x));
+    return r;
+#else
+    return {test} ? ({b})x : {least};
+#endif
+}}
+"""
+"""An instruction gives the least integer itself; compilers, which are not told, compare before."""
+
+
+def cast_helper(old: str, new: str, in_step: bool = False) -> str:
     """The text of the function that casts one dtype to another; "" if C's own cast is right.
 
-    A value that no integer is near becomes the least integer, as x86 instructions do; in C it is undefined.
+    A value that no integer is near becomes the least integer, as x86 instructions do; in C it is undefined.  in_step:
+    it is a cast of one number, not of those of a row, which may be a vector.
     """
     if (old, new) not in LOW:
         return ""
     a, b = TYPES[old], TYPES[new]
     least = "-2147483647 - 1" if new == "int32" else "-9223372036854775807LL - 1"
     test = f"x {LOW[old, new]} && x {HIGH[new]}{'f' if old == 'float32' else ''}"
+    if in_step:
+        s, w = "s" if old == "float32" else "d", "k" if new == "int32" else "q"
+        return _CONVERTED.format(a=a, b=b, s=s, w=w, test=test, least=least)
     return f"static inline {b} {a}_to_{b}({a} x) {{ return {test} ? ({b})x : {least}; }}\n"
 
 

@@ -1,7 +1,7 @@
-"""The greatest, or least, of integers of which a step waits for one: that one is looked at last.
+"""What the step before has made is looked at last, so that a step waits for one comparison alone.
 
-What `maximum(maximum(a, b), c)` gives does not depend on the order, if these are integers; where a is what the step
-before has made, the next step is to wait for one comparison alone.
+What `maximum(maximum(a, b), c)` gives does not depend on the order, if these are integers, and `where(a & b, x, y)` is
+`where(a, where(b, x, y), y)`: a is the condition that waits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,25 @@ def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
             i = found.index(x)
             found[i : i + 1] = pair
             del found[at]
-    return tuple(found)
+    made = {x.name: x.value for x in body if isinstance(x, Let)}
+    return tuple(replace(x, value=_chosen_late(x, made, waits)) if isinstance(x, Let) else x for x in found)
+
+
+def _chosen_late(x: Let, made: Mapping[str, Expr], waits: set[str]) -> Expr:
+    """A value; of a choice by two conditions, one of which waits, the choice by the other one is made before."""
+    value = x.value
+    if not isinstance(value, Do) or value.op != "where":
+        return value
+    test, a, b = value.args
+    both = made.get(test.name) if isinstance(test, Var) else None
+    if not isinstance(both, Do) or both.op not in ("bitwise_and", "bitwise_or") or both.of != "bool":
+        return value
+    late = [y for y in both.args if not waits.isdisjoint(variables(y))]
+    early = [y for y in both.args if waits.isdisjoint(variables(y))]
+    if len(late) != 1 or len(early) != 1 or not all(isinstance(y, Var | Lit) for y in (a, b, *late, *early)):
+        return value
+    chosen = replace(value, args=(early[0], a, b))
+    return replace(value, args=(late[0], chosen, b) if both.op == "bitwise_and" else (late[0], a, chosen))
 
 
 def _first_of_two(x: Stmt, body: Sequence[Stmt], reads: Mapping[str, int]) -> int | None:

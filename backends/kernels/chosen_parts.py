@@ -1,7 +1,7 @@
 """Arrays of which a step sets parts only where a condition holds: where(c, set_subtensor(x[i], v), x).
 
 Parts are set in any case, perhaps to what they are, so that the array may be changed in place, and none is copied.  A
-single element is not read for that: where it stays as it is, another place is written to.
+single element is neither read for that nor written where it stays as it is.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from scanopt.backends.kernels.few_reduced import further
 from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -35,7 +34,7 @@ from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Lookup, Map, Reduc
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
-__all__ = ["Columns", "further", "with_columns", "write_columns"]
+__all__ = ["Columns", "with_columns", "write_columns"]
 
 WIDTH = 16
 """So many columns at a time: of a loop over a fixed number, compilers keep the elements in vector registers."""
@@ -104,15 +103,6 @@ def _by_rows(node: End, dtype: str) -> bool:
         return node.axis == 0
     in_order = node.axes == (0,) and not node.counted and node.dtype == dtype
     return in_order and in_c(node.op, (dtype, dtype)) == (dtype,) * 3
-
-
-def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
-    """Whether an element replaces the extreme found so far; NaN beats all."""
-    if np.dtype(dtype).kind != "f":
-        return Do(op, (new, old), "bool", dtype)
-    not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
-    known = Do("equal", (old, old), "bool", dtype)
-    return Do("logical_and", (Do("logical_not", (not_beyond,), "bool", "bool"), known), "bool", "bool")
 
 
 def write_columns(stage: Columns, w: Lowering) -> None:

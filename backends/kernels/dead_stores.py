@@ -26,7 +26,7 @@ def without_dead_stores(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
 def _dead(statements: Sequence[Stmt], scratch: Set[str]) -> frozenset[str]:
     """The scratch arrays, and pointers to nothing else, that no statement reads or hands to a function."""
     every = [*inside(statements)]
-    points = [(p.name, {p.array, p.other} - {""}) for p in every if isinstance(p, Point)]
+    points = [(p.name, {p.array}) for p in every if isinstance(p, Point)]
     unread = {*scratch, *(name for name, _ in points)}
     for x in every:
         unread.difference_update(load.array for e in expressions(x) for load in loads(e))

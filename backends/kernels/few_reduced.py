@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from scanopt.backends.kernels.c_reductions import IN_ORDER, adds_in_eight_sums
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Cast,
@@ -14,6 +17,7 @@ from scanopt.backends.kernels.ir import (
     Expr,
     If,
     Inner,
+    Let,
     Lit,
     Load,
     Point,
@@ -21,13 +25,14 @@ from scanopt.backends.kernels.ir import (
     Stmt,
     Store,
     Var,
+    plus,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import IDENTITY, Reduce
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, item_size
 
-__all__ = ["is_written_out", "order_is_known", "together", "write_few"]
+__all__ = ["first_of_few", "further", "is_written_out", "order_is_known", "together", "write_few"]
 
 
 def is_written_out(node: Reduce, w: Lowering) -> bool:
@@ -101,9 +106,8 @@ def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -
     """The extreme of floats; where one is NaN, or it is a zero, as NumPy's inner loop finds it, in its order."""
     dtype, name = node.dtype, w.variable(node.dtype)
     w.code.append(Set(name, extreme))
-    odd: Expr = Do("equal", (Var(name, dtype), Lit(0, dtype)), "bool", dtype)
-    for pair in zip(elements[::2], [*elements[1::2], elements[-1]], strict=False):
-        odd = Do("bitwise_or", (odd, Do("unordered", pair, "bool", dtype)), "bool", "bool")
+    zero = Do("equal", (Var(name, dtype), Lit(0, dtype)), "bool", dtype)
+    odd = Do("bitwise_or", (zero, _any_nan(elements, dtype)), "bool", "bool")
     row, into, x, y = w.fresh("c"), w.cell(dtype), w.pointer(dtype), w.pointer(dtype)
     w.head.append(Declare(row, dtype, elements=len(elements)))
     rest, item = Lit(len(elements) - 1), item_size(dtype)
@@ -117,6 +121,57 @@ def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -
     )
     w.code.append(If(odd, again))
     return Var(name, dtype)
+
+
+def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
+    """Whether an element replaces the extreme found so far; NaN beats all."""
+    if np.dtype(dtype).kind != "f":
+        return Do(op, (new, old), "bool", dtype)
+    not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
+    known = Do("equal", (old, old), "bool", dtype)
+    return Do("logical_and", (Do("logical_not", (not_beyond,), "bool", "bool"), known), "bool", "bool")
+
+
+def first_of_few(op: str, elements: Sequence[Expr], dtype: str, w: Lowering) -> tuple[list[Stmt], Expr]:
+    """Statements that find the first extreme of few elements, and its place; NaN beats all.
+
+    Of what gcc 12 makes vectors of: places are counted from 1 meanwhile, since no choice is to be between 1 and 0, and
+    whether there is NaN is asked of the elements, not of what was chosen.
+    """
+    found: list[tuple[Expr, Expr, tuple[Expr, ...]]] = [(x, Lit(1 + i), (x,)) for i, x in enumerate(elements)]
+    code: list[Stmt] = []
+    while len(found) > 1:
+        left = [found[-1]] if len(found) % 2 else []
+        both = [*zip(found[::2], found[1::2], strict=False)]
+        found = []
+        for (x, i, mine), (y, j, others) in both:
+            beyond, best, at = Var(w.fresh("v"), "bool"), Var(w.fresh("v"), dtype), Var(w.fresh("j"))
+            code += [
+                Let(beyond.name, _beyond(op, y, x, mine, dtype), "bool"),
+                Let(best.name, Do("where", (beyond, y, x), dtype, dtype), dtype),
+                Let(at.name, Do("where", (beyond, j, i), INDEX, INDEX), INDEX),
+            ]
+            found.append((best, at, (*mine, *others)))
+        found += left
+    return code, plus(found[0][1], Lit(-1))
+
+
+def _beyond(op: str, new: Expr, old: Expr, elements: tuple[Expr, ...], dtype: str) -> Expr:
+    """Whether a number replaces the first extreme of some elements."""
+    if np.dtype(dtype).kind != "f":
+        return Do(op, (new, old), "bool", dtype)
+    not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
+    stays = Do("bitwise_or", (not_beyond, _any_nan(elements, dtype)), "bool", "bool")
+    return Do("logical_not", (stays,), "bool", "bool")
+
+
+def _any_nan(elements: Sequence[Expr], dtype: str) -> Expr:
+    """Whether one of some floats is NaN."""
+    odd: Expr = Lit(False, "bool")
+    for pair in zip(elements[::2], [*elements[1::2], elements[-1]], strict=False):
+        test = Do("unordered", pair, "bool", dtype)
+        odd = test if isinstance(odd, Lit) else Do("bitwise_or", (odd, test), "bool", "bool")
+    return odd
 
 
 def _put(op: str, x: Expr, y: Expr, dtype: str) -> Expr:

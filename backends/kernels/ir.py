@@ -118,14 +118,12 @@ class Set:
 
 @dataclass(frozen=True)
 class Point:
-    """Set a declared pointer to an element of an array; where `test` does not hold, to another array."""
+    """Set a declared pointer to an element of an array."""
 
     name: str
     array: str
     index: Expr
     dtype: str
-    test: Expr | None = None
-    other: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -43,7 +42,19 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
-from scanopt.backends.kernels.steps_in_c import chosen_for, counters, fills_vectors, hands_on, is_apart, is_short, multiplies, places
+from scanopt.backends.kernels.steps_in_c import (
+    chosen_for,
+    counters,
+    fills_vectors,
+    hands_on,
+    is_apart,
+    is_number,
+    is_power_of_two,
+    is_short,
+    is_signed,
+    multiplies,
+    places,
+)
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
@@ -139,24 +150,24 @@ class Printer:
                 return f"({text} != 0)" if dtype == "bool" else text
             case Cast(arg=arg, dtype=dtype):
                 text = self.expression(arg)
-                if helper := cast_helper(arg.dtype, dtype):
+                if helper := cast_helper(arg.dtype, dtype, self.in_step):
                     self.helpers.add(helper)
-                    return f"{TYPES[arg.dtype]}_to_{TYPES[dtype]}({text})"
+                    return f"{TYPES[arg.dtype]}_to_{TYPES[dtype]}{'_in_step' if self.in_step else ''}({text})"
                 return f"({text} != 0)" if dtype == "bool" else f"(({TYPES[dtype]}){text})"
             case Do(op="add", args=(a, Lit(value=value)), dtype="int64") if value < 0:
                 return f"({self.expression(a)} - {-value})"
-            case Do(op="remainder", args=(a, Lit(value=value) as b)) if _power_of_two(value):
+            case Do(op="remainder", args=(a, Lit(value=value) as b)) if is_power_of_two(value):
                 return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
-            case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
+            case Do(op="floor_divide", args=(a, Lit(value=value))) if is_power_of_two(value):
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
-            case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), of=of) if b > 0 and _is_signed(of):
+            case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), of=of) if b > 0 and is_signed(of):
                 kind = "in_step" if self.in_step and op == "remainder" else "of_number"
                 return self.expression(replace(x, op=f"{op}_{kind}"))
             case Do(op="remainder", args=(_, b), dtype=dtype, of=of) if self._may_be_near(b, of):
                 return self.expression(Do("remainder_near", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
+            case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if is_number(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
-            case Do(op="clip", args=(_, Lit(value=b), Lit(value=c)), of=of) if _known(b, of) and _known(c, of):
+            case Do(op="clip", args=(_, Lit(value=b), Lit(value=c)), of=of) if is_number(b, of) and is_number(c, of):
                 return self.expression(replace(x, op="clip_to_numbers"))
             case Do(op="maximum" | "minimum" as op, args=args, dtype=dtype, of=of) if self._goes_on(args, of):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
@@ -169,7 +180,7 @@ class Printer:
 
     def _may_be_near(self, b: Expr, of: str) -> bool:
         """Whether a remainder is one of signed integers, by none that compilers know and so divide by quickly."""
-        return bool(self.one_by_one) and not isinstance(b, Lit) and _is_signed(of)
+        return bool(self.one_by_one) and not isinstance(b, Lit) and is_signed(of)
 
     def _goes_on(self, args: Sequence[Expr], of: str) -> bool:
         """Whether a step goes on from the likely one of two values, and does not wait for both.
@@ -218,10 +229,9 @@ class Printer:
                 self.named = ""
             case Set(name=name, value=value):
                 yield f"{space}{name} = {bare(self.expression(value))};"
-            case Point(name=name, array=array, index=index, test=test, other=other):
+            case Point(name=name, array=array, index=index):
                 place = self.expression(index)
-                there = array if place == "0" else f"{array} + {place}"
-                yield f"{space}{name} = {there if test is None else f'{self.expression(test)} ? {there} : {other}'};"
+                yield f"{space}{name} = {array if place == '0' else f'{array} + {place}'};"
             case Store(array=array, index=index, value=value):
                 yield f"{space}{array}[{bare(self.expression(index))}] = {bare(self.expression(value))};"
             case Inner():
@@ -380,16 +390,3 @@ class Printer:
         op, (dtype, *_) = self.loops[x.slot]
         packed = x.strides == (ZERO, item_size(dtype), ZERO)
         return reduction(op, dtype) if packed else None
-
-
-def _known(x: float, dtype: str) -> bool:
-    """Whether it is a number, of floats."""
-    return np.dtype(dtype).kind == "f" and not math.isnan(x)
-
-
-def _is_signed(dtype: str) -> bool:
-    return np.dtype(dtype).kind == "i"
-
-
-def _power_of_two(x: float) -> bool:
-    return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)

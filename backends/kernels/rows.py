@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanopt.backends.kernels.columns import Columns
-from scanopt.backends.kernels.few_reduced import order_is_known, together
+from scanopt.backends.kernels.few_reduced import first_of_few, order_is_known, together
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.integer_rows import Elements, in_any_order, put_together
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Do,
@@ -33,7 +34,7 @@ from scanopt.backends.kernels.ir import (
     product,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import IDENTITY, Reduce
+from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Reduce
 from scanopt.backends.kernels.reductions import divided
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, item_size, nest, packed
@@ -42,6 +43,7 @@ __all__ = ["ReducedRows", "with_rows", "write_rows"]
 
 
 Others = Stage | Columns | Folded
+End = Reduce | Extreme
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class ReducedRows:
     """
 
     stage: Fused
-    ends: tuple[Reduce, ...]
+    ends: tuple[End, ...]
     hidden: frozenset[str]
 
     @property
@@ -68,19 +70,19 @@ class ReducedRows:
     @property
     def inner(self) -> int:
         """From which axis on all are reduced, or none is."""
-        axes, gone = self.stage.axes, self.ends[0].axes
+        axes, gone = self.stage.axes, _gone(self.ends[0])
         kinds = [(i, i in gone) for i, n in enumerate(axes) if n != ONE]
         return next((i + 1 for i, kind in reversed(kinds) if kind != kinds[-1][1]), 0)
 
     @property
     def to_numbers(self) -> bool:
         """Whether all from there on are reduced."""
-        return max(i for i, n in enumerate(self.stage.axes) if n != ONE) in self.ends[0].axes
+        return max(i for i, n in enumerate(self.stage.axes) if n != ONE) in _gone(self.ends[0])
 
     @property
     def at_once(self) -> bool:
         """Whether each row gives a result of its own."""
-        return self.to_numbers and all(n == ONE or i not in self.ends[0].axes for i, n in self.outer)
+        return self.to_numbers and all(n == ONE or i not in _gone(self.ends[0]) for i, n in self.outer)
 
     @property
     def outer(self) -> list[tuple[int, Expr]]:
@@ -104,12 +106,23 @@ def with_rows(stages: Sequence[Others], wanted: Collection[str]) -> list[Others 
     return found
 
 
-def _ends(stage: Fused, stages: Sequence[Others]) -> tuple[Reduce, ...]:
-    """The reductions over the same axes of what a stage makes."""
+def _gone(node: End) -> tuple[int, ...]:
+    """The axes that are reduced."""
+    return (node.axis,) if isinstance(node, Extreme) else node.axes
+
+
+def _ends(stage: Fused, stages: Sequence[Others]) -> tuple[End, ...]:
+    """The reductions over the same axes of what a stage makes; among them places of extremes of few elements."""
     if stage.joins or is_few(stage.axes) or product(stage.axes) == ONE:
         return ()
     dtypes = {n.out: n.dtype for n in stage.nodes}
     found = [s for s in stages if isinstance(s, Reduce) and dtypes.get(s.args[0]) == s.dtype and _fits(s, stage.axes)]
+    last = len(stage.axes) - 1
+    if last and is_few(stage.axes[-1:]):
+        extremes = [s for s in stages if isinstance(s, Extreme) and s.args[0] in dtypes and s.axis == last]
+        few = [e for e in found if e.axes == (last,) and order_is_known(e.op, e.dtype)]
+        if extremes:
+            return (*few, *extremes)
     return tuple(e for e in found if e.axes == found[0].axes)
 
 
@@ -123,10 +136,12 @@ def _fits(node: Reduce, axes: Axes) -> bool:
 
 def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
     """Write such a stage."""
-    axes, gone, inner = rows.stage.axes, rows.ends[0].axes, rows.inner
+    axes, gone, inner = rows.stage.axes, _gone(rows.ends[0]), rows.inner
+    reduced = tuple(e for e in rows.ends if isinstance(e, Reduce))
     names, places = w.places(axes)
     outs = {n.out: _packed(w.place(n.out), axes, n.dtype) for n in rows.stage.nodes if n.out in w.stored - rows.hidden}
-    targets = {e: _target(e, axes, w) for e in rows.ends}
+    every = {e: _target(e, axes, w) for e in rows.ends}
+    targets = {e: every[e] for e in reduced}
     if not rows.at_once:
         left = tuple(ONE if i in gone else n for i, n in enumerate(axes))
         for e, out in targets.items():
@@ -134,8 +149,8 @@ def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
             w.code += nest(left, mine, (Store(out.pointer, index(ZERO, there, out.strides), _identity(e)),))
     written_out = rows.to_numbers and _has_few(rows) and not w.device
     if written_out:
-        body = _few(rows, targets, outs, places, elements)
-    elif rows.to_numbers and not w.device and all(map(in_any_order, rows.ends)):
+        body = _few(rows, every, outs, places, elements, w)
+    elif rows.to_numbers and not w.device and all(map(in_any_order, reduced)):
         body = put_together(rows.stage, inner, rows.at_once, targets, outs, (names, places), w, elements)
     elif rows.to_numbers:
         body = _row(rows, targets, outs, (names, places), w, elements)
@@ -170,7 +185,7 @@ def _row(
     """Compute a row of elements and put it together, as `reductions` does."""
     axes, inner, (names, places) = rows.stage.axes, rows.inner, where
     size, first = product(axes[inner:]), [*places[:inner], *(ZERO for _ in axes[inner:])]
-    for e in rows.ends:
+    for e in targets:
         if e.args[0] not in outs:
             strides = (*(ZERO for _ in axes[:inner]), *packed(axes[inner:]))
             outs[e.args[0]] = Array(w.scratch(e.dtype, axes[inner:]), axes, strides, e.dtype)
@@ -191,16 +206,22 @@ def _row(
 
 def _has_few(rows: ReducedRows) -> bool:
     """Whether rows have few elements, which are put together in an order that is known."""
-    return is_few(rows.stage.axes[rows.inner :]) and all(order_is_known(e.op, e.dtype) for e in rows.ends)
+    known = all(isinstance(e, Extreme) or order_is_known(e.op, e.dtype) for e in rows.ends)
+    return is_few(rows.stage.axes[rows.inner :]) and known
 
 
 def _few(
-    rows: ReducedRows, targets: Mapping[Reduce, Array], outs: dict[str, Array], places: list[Expr], elements: Elements
+    rows: ReducedRows,
+    targets: Mapping[End, Array],
+    outs: dict[str, Array],
+    places: list[Expr],
+    elements: Elements,
+    w: Lowering,
 ) -> tuple[Stmt, ...]:
     """The same for a row of few elements, which are variables."""
-    axes, inner = rows.stage.axes, rows.inner
+    axes, inner, dtypes = rows.stage.axes, rows.inner, {n.out: n.dtype for n in rows.stage.nodes}
     code: list[Stmt] = []
-    found: dict[Reduce, list[Expr]] = {e: [] for e in targets}
+    found: dict[End, list[Expr]] = {e: [] for e in targets}
     for place in np.ndindex(*(int(n.value) for n in axes[inner:] if isinstance(n, Lit))):
         made: dict[str, Scalar] = {}
         code += elements([*places[:inner], *map(Lit, place)], outs, made)
@@ -209,8 +230,13 @@ def _few(
     first = [*places[:inner], *(ZERO for _ in axes[inner:])]
     for e, out in targets.items():
         at = index(ZERO, first, out.strides)
-        start = _identity(e) if rows.at_once else Load(out.pointer, at, e.dtype)
-        code.append(Store(out.pointer, at, together(e.op, start, found[e], e.dtype)))
+        if isinstance(e, Extreme):
+            look, value = first_of_few(e.op, found[e], dtypes[e.args[0]], w)
+            code += look
+        else:
+            start = _identity(e) if rows.at_once else Load(out.pointer, at, e.dtype)
+            value = together(e.op, start, found[e], e.dtype)
+        code.append(Store(out.pointer, at, value))
     return tuple(code)
 
 
@@ -222,8 +248,9 @@ def _packed(pointer: str, axes: Axes, dtype: str) -> Array:
     return Array(pointer, axes, packed(axes), dtype)
 
 
-def _target(node: Reduce, axes: Axes, w: Lowering) -> Array:
+def _target(node: End, axes: Axes, w: Lowering) -> Array:
     """Where a reduction is put together, as an array over all axes."""
-    out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
-    apart = iter(packed(tuple(n for i, n in enumerate(axes) if i not in node.axes)))
-    return Array(out, axes, tuple(ZERO if i in node.axes else next(apart) for i in range(len(axes))), node.dtype)
+    gone, dtype = _gone(node), INDEX if isinstance(node, Extreme) else node.dtype
+    out = w.place(node.out) if w.axes(node.out) else w.cell(dtype)
+    apart = iter(packed(tuple(n for i, n in enumerate(axes) if i not in gone)))
+    return Array(out, axes, tuple(ZERO if i in gone else next(apart) for i in range(len(axes))), dtype)

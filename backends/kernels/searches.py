@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 
 import numpy as np
 
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
-from scanopt.backends.kernels.columns import further
 from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.few_reduced import first_of_few, further
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -35,6 +36,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, Fixed, NoForm, Nonempty, Search
+from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Scalar, element_of, index, nest, packed
 
 __all__: list[str] = []
@@ -94,12 +96,19 @@ def _extreme(node: Extreme, w: Lowering) -> None:
     kept = (*axes[: node.axis], *axes[node.axis + 1 :])
     x, out = w.whole(value, axes, dtype), w.place(node.out) if kept else w.cell(INDEX)
     find = f"first_{node.op}_{dtype}"
-    if node.axis == len(axes) - 1 and find in FIRST_PLACES and not w.device:
+    if kept and node.axis == len(axes) - 1 and is_few(axes[-1:]) and not w.device:
         names, places = w.places(kept)
-        row, place = w.pointer(dtype), w.pointer(INDEX)
+        row = [*places, ZERO]
+        count = prod(n.value for n in axes[-1:] if isinstance(n, Lit))
+        read = [Load(x, plus(index(ZERO, row, packed(axes)), Lit(i)), dtype) for i in range(int(count))]
+        look, first = first_of_few(node.op, read, dtype, w)
+        w.code += nest(kept, names, (*look, Store(out, index(ZERO, places, packed(kept)), first)))
+    elif node.axis == len(axes) - 1 and find in FIRST_PLACES and not w.device:
+        names, places = w.places(kept)
+        start, place = w.pointer(dtype), w.pointer(INDEX)
         at = Point(place, out, index(ZERO, places, packed(kept)), INDEX)
-        start = Point(row, x, index(ZERO, places, packed(axes)[:-1]), dtype)
-        w.code += nest(kept, names, (at, start, Helper(find, (place, row), (axes[-1],))))
+        begin = Point(start, x, index(ZERO, places, packed(axes)[:-1]), dtype)
+        w.code += nest(kept, names, (at, begin, Helper(find, (place, start), (axes[-1],))))
     else:
         _one_by_one(node, x, out, w)
     if not kept:

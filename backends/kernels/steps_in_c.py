@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from scanopt.backends.kernels.ir import Cast, Do, Expr, For, Helper, Inner, Let, Lit, Point, Set, Steps, Stmt, Store, Var
+from scanopt.backends.kernels.ir import (
+    Cast,
+    Do,
+    Expr,
+    For,
+    Helper,
+    Inner,
+    Let,
+    Lit,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+)
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["chosen_for", "counters", "fills_vectors", "hands_on", "is_apart", "is_short", "multiplies", "places"]
+__all__ = [
+    "chosen_for",
+    "counters",
+    "fills_vectors",
+    "hands_on",
+    "is_apart",
+    "is_number",
+    "is_power_of_two",
+    "is_short",
+    "is_signed",
+    "multiplies",
+    "places",
+]
 
 MOST_UNROLLED = 40
 """Statements of a step that is written out several times."""
@@ -106,3 +134,18 @@ def multiplies(x: Expr) -> bool:
         case Cast(arg=arg):
             return multiplies(arg)
     return False
+
+
+def is_number(x: float, dtype: str) -> bool:
+    """Whether it is a number, of floats."""
+    return np.dtype(dtype).kind == "f" and not math.isnan(x)
+
+
+def is_signed(dtype: str) -> bool:
+    """Whether it is one of integers with a sign."""
+    return np.dtype(dtype).kind == "i"
+
+
+def is_power_of_two(x: float) -> bool:
+    """Whether it is a power of two, as an integer: compilers are told of shifts and masks."""
+    return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)

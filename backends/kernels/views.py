@@ -10,6 +10,7 @@ from scanopt.backends.kernels.ir import (
     Cast,
     Do,
     Expr,
+    If,
     Let,
     Lit,
     Load,
@@ -69,11 +70,11 @@ def _view(node: View, w: Lowering) -> None:
 @written.register(SetItem)
 def _setitem(node: SetItem, w: Lowering) -> None:
     y, (part, place) = w.value(node.args[1]), part_to_set(node, w)
+    chosen: Expr | None = None
     if node.out in w.chosen and node.out not in w.last_set and node.out in w.in_place:
         test, new, holds = w.chosen[node.out]
-        found = number_of(w.value(test))
-        found = found if holds else Do("logical_not", (found,), "bool", "bool")
-        w.code.append(Point(part.pointer, part.pointer, ZERO, node.dtype, found, w.cell(node.dtype)))
+        chosen = number_of(w.value(test))
+        chosen = chosen if holds else Do("logical_not", (chosen,), "bool", "bool")
         y = w.value(new)
     if node.args[1] in w.joined.get(node.out, ("", ()))[1]:
         return
@@ -83,7 +84,8 @@ def _setitem(node: SetItem, w: Lowering) -> None:
     element = element if y.dtype == node.dtype else Cast(element, node.dtype)
     if node.added:
         element = Do("add", (Load(part.pointer, at, node.dtype), element), node.dtype, node.dtype)
-    w.code += nest(part.axes, names, (Store(part.pointer, at, noted(node, place, element, w)),))
+    code = nest(part.axes, names, (Store(part.pointer, at, noted(node, place, element, w)),))
+    w.code += code if chosen is None else (If(chosen, code),)
 
 
 def _arranged(out: str, x: Scalar, w: Lowering) -> None:

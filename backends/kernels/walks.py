@@ -44,10 +44,8 @@ def expressions(x: Stmt) -> Iterator[Expr]:
     match x:
         case Let(value=value) | Set(value=value):
             yield value
-        case Point(index=index, test=test):
+        case Point(index=index):
             yield index
-            if test is not None:
-                yield test
         case Store(index=index, value=value):
             yield from (index, value)
         case For(count=count):
@@ -130,8 +128,8 @@ def with_values(x: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
     match x:
         case Let(value=value) | Set(value=value):
             return replace(x, value=change(value))
-        case Point(index=index, test=test):
-            return replace(x, index=change(index), test=None if test is None else change(test))
+        case Point(index=index):
+            return replace(x, index=change(index))
         case Store(index=index, value=value):
             return replace(x, index=change(index), value=change(value))
         case For(count=count):
