@@ -49,9 +49,13 @@ def is_short(body: tuple[Stmt, ...]) -> bool:
 
 
 def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that something else may be chosen for."""
+    """The integers of a step that something else may be chosen for, or for a sum of one of them and a number."""
     choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
     sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
+    made = {x.name: x.value for x in body if isinstance(x, Let)}
+    for x in (made.get(a.name) for a in tuple(sides)):
+        if isinstance(x, Do) and x.op in ("add", "subtract") and any(isinstance(a, Lit) for a in x.args):
+            sides |= {a for a in x.args if isinstance(a, Var)}
     return {x.name for x in sides if np.dtype(x.dtype).kind in "iu"}
 
 
