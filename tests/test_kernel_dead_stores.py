@@ -5,6 +5,7 @@ from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
+from scanopt import lax
 
 
 def test_evenly_spaced_integers_are_counted_and_not_kept() -> None:
@@ -21,3 +22,23 @@ def test_evenly_spaced_integers_are_counted_and_not_kept() -> None:
     (kernel,) = f.kernels
     assert kernel.memory < 40_000
     assert " = arange" not in kernel.shown[-1]
+
+
+def test_a_table_that_a_loop_fills_is_made_where_the_loop_fills_it() -> None:
+    """But where something reads the first table later, or the loop fills a result of which that is not the start."""
+    a, b = T.lvector("a"), T.lvector("b")
+    first = T.set_subtensor(T.zeros((a.shape[0] + 1, b.shape[0] + 1), "int64")[0], -T.arange(b.shape[0] + 1))
+
+    def cell(i, j, table):
+        best = T.maximum(table[i, j] + T.eq(a[i], b[j]), T.maximum(table[i, j + 1], table[i + 1, j]) - 1)
+        return T.set_subtensor(table[i + 1, j + 1], best)
+
+    def row(i, table):
+        return lax.fori_loop(0, b.shape[0], lambda j, table: cell(i, j, table), table)
+
+    table = lax.fori_loop(0, a.shape[0], row, first)
+    values = [np.arange(40) % 3, np.arange(50) % 4]
+    for outputs, tables in (([table[-1]], 1), ([table], 1), ([table, first + 1], 2)):
+        f = scanopt.function([a, b], outputs, fp="exact", backend="c")
+        exact_kernel(f, values)
+        assert f.kernels[0].memory < tables * 41 * 51 * 8 + 1000

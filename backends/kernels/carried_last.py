@@ -50,12 +50,16 @@ def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
             i = found.index(x)
             found[i : i + 1] = pair
             del found[at]
-    made = {x.name: x.value for x in body if isinstance(x, Let)}
+    tests = Counter(_args(x)[0] for x in body if _op(x)[0] == "where")
+    made = {x.name: x.value for x in body if isinstance(x, Let) and tests[Var(x.name, x.dtype)] <= 3}
     return tuple(replace(x, value=_chosen_late(x, made, waits)) if isinstance(x, Let) else x for x in found)
 
 
 def _chosen_late(x: Let, made: Mapping[str, Expr], waits: set[str]) -> Expr:
-    """A value; of a choice by two conditions, one of which waits, the choice by the other one is made before."""
+    """A value; of a choice by two conditions, one of which waits, the choice by the other one is made before.
+
+    made: what variables are made of, conditions of no more than three choices.
+    """
     value = x.value
     if not isinstance(value, Do) or value.op != "where":
         return value

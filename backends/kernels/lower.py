@@ -20,6 +20,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     views,
 )
 from scanopt.backends.kernels.bodies import Body
+from scanopt.backends.kernels.copied_once import without_first_arrays
 from scanopt.backends.kernels.dead_stores import without_dead_stores
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
@@ -57,6 +58,7 @@ def lowered(
     with w.into(code):
         frame = LoopFrame(w, root, "t", steps, Histories(outs), outermost=True)
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
+    code = without_first_arrays(code, w)
     return w.recipe(code if device else with_places_compared_once(without_dead_stores(code, w)), w.taken or "t")
 
 

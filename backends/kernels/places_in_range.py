@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -53,13 +53,14 @@ FAR = 2**62
 class InRange:
     """Of a loop the steps from `first` on and before `end`, in which all places are in range, without comparisons.
 
-    before: what is to be done before them.
+    before, after: what is to be done before and after them.
     """
 
     steps: Steps
     first: Expr
     end: Expr
     before: tuple[Stmt, ...] = ()
+    after: tuple[Stmt, ...] = ()
 
 
 def in_range(x: Steps) -> InRange | None:
@@ -82,7 +83,8 @@ def in_range(x: Steps) -> InRange | None:
         end = Do("minimum", (end, high), INDEX, INDEX)
     test = _all((*tests, *near, *apart))
     first, end = (Do("where", (test, y, ZERO), INDEX, INDEX) if test else y for y in (first, end))
-    return InRange(replace(x, body=body), first, end, before)
+    body, after = _not_noted(body, _noted(x.body))
+    return InRange(replace(x, body=body), first, end, before, after)
 
 
 def _along(known: KnownSteps) -> tuple[list[_Along], list[Expr], set[str]]:
@@ -184,11 +186,39 @@ def _told_apart(
                     found[i] = replace(x, test=at_first) if early is None else None
                     first += [] if early is None else [If(at_first, (early,))]
                 elif apart is not None:
+                    given = body[i - 1]
                     found[i] = read
+                    found[i - 1] = None if isinstance(given, Set) and given.name == read.name else given
                     tests += [_all(apart, "logical_or") or ZERO] if None not in apart else []
             case _:
                 pass
     return tuple(y for y in found if y is not None), tests, tuple(first)
+
+
+def _noted(body: Sequence[Stmt]) -> dict[str, str]:
+    """By variable for the place of what was set last that for what it was set to."""
+    found: dict[str, str] = {}
+    for given, x in pairwise(body):
+        match given, x:
+            case (
+                Set(name=name, value=Var(name=value)),
+                If(
+                    test=Do(op="not_equal", args=(_, Var(name=noted)), of="int64"), then=(Set(name=read),), otherwise=()
+                ),
+            ) if name == read:
+                found[noted] = value
+            case _:
+                pass
+    return found
+
+
+def _not_noted(body: tuple[Stmt, ...], pairs: Mapping[str, str]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
+    """Steps that do not note what they set where none of them reads it, and what is to be noted after them: nothing."""
+    read = {name for x in inside(body) for y in expressions(x) for name in variables(y)}
+    gone = {noted: value for noted, value in pairs.items() if read.isdisjoint((noted, value))}
+    names = {*gone, *gone.values()}
+    left = tuple(x for x in body if not (isinstance(x, Set) and x.name in names))
+    return left, tuple(Set(noted, Lit(-1)) for noted in gone)
 
 
 def _read_early(given: Stmt, read: Set, body: Sequence[Stmt], forms: Mapping[str, MovingPlace], var: str) -> Set | None:

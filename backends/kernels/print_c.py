@@ -292,6 +292,7 @@ class Printer:
         yield f"{space}    if ({t} >= {first} && {t} < {end}) {{"
         yield from (line for y in quick.before for line in self.statement(y, depth + 2))
         yield from self._steps(replace(quick.steps, count=Var(end)), depth + 2, chooses(quick.steps.body), over)
+        yield from (line for y in quick.after for line in self.statement(y, depth + 2))
         yield f"{space}    }} else {{"
         yield f"{space}        const int64 {stop} = {t} < {first} && {first} < {end} ? {first} : {count};"
         yield from self._steps(replace(x, count=Var(stop)), depth + 2, over=over)

@@ -23,7 +23,7 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 
-__all__ = ["expressions", "inside", "loads", "variables", "with_loads", "with_values", "with_variables"]
+__all__ = ["changed", "expressions", "inside", "loads", "variables", "with_loads", "with_values", "with_variables"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -97,24 +97,25 @@ def with_loads(x: Stmt, change: Callable[[Load], Expr]) -> Stmt:
     """A statement on numbers, its memory reads changed, those of statements in it too."""
     match x:
         case Let(value=value) | Set(value=value):
-            return replace(x, value=_changed(value, change))
+            return replace(x, value=changed(value, change))
         case Store(index=index, value=value):
-            return replace(x, index=_changed(index, change), value=_changed(value, change))
+            return replace(x, index=changed(index, change), value=changed(value, change))
         case If(test=test, then=then, otherwise=otherwise):
             parts = (tuple(with_loads(s, change) for s in body) for body in (then, otherwise))
-            return If(_changed(test, change), *parts)
+            return If(changed(test, change), *parts)
         case _:
             return x
 
 
-def _changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
+def changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
+    """An expression, its memory reads changed."""
     match x:
         case Load(index=index):
-            return change(replace(x, index=_changed(index, change)))
+            return change(replace(x, index=changed(index, change)))
         case Do(args=args):
-            return replace(x, args=tuple(_changed(a, change) for a in args))
+            return replace(x, args=tuple(changed(a, change) for a in args))
         case Cast(arg=arg):
-            return replace(x, arg=_changed(arg, change))
+            return replace(x, arg=changed(arg, change))
         case _:
             return x
 

@@ -1,0 +1,131 @@
+"""An array that is made only to be copied once is made where the copy is: as the first table of a loop that fills it.
+
+Both lie in memory of the kernel, or the other one is a result; nothing reads or writes the first one after the copy, or
+the other one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scanopt.backends.kernels.ir import (
+    ZERO,
+    Expr,
+    For,
+    Helper,
+    If,
+    Inner,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+    product,
+)
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.walks import changed, expressions, inside, loads, with_values
+
+__all__ = ["without_first_arrays"]
+
+
+def without_first_arrays(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
+    """The statements of a program that runs once, without such arrays and copies."""
+    if not w.body.whole or w.device or w.part:
+        return [*code]
+    return [replace(x, body=tuple(_left(x.body, w))) if isinstance(x, Steps) and x.var == "t" else x for x in code]
+
+
+def _left(once: Sequence[Stmt], w: Lowering) -> list[Stmt]:
+    """What is left of statements each of which runs once."""
+    found, at = [*once], 0
+    while at < len(found):
+        pair = _copied(found, at, w)
+        if pair and _is_alone(found, at, *pair, w):
+            first, other = pair
+            number = int(first[1:])
+            found = [_renamed(x, first, other) for i, x in enumerate(found) if i != at]
+            w.given[number] = replace(w.given[number], axes=(ZERO,))
+        else:
+            at += 1
+    return found
+
+
+def _copied(once: Sequence[Stmt], at: int, w: Lowering) -> tuple[str, str] | None:
+    """The array that a statement copies, all of it, and the one that it copies it to."""
+    match once[at]:
+        case For(var, count, (Store(other, Var(i), Load(name, Var(j), dtype)),)) if i == j == var:
+            first = _lies_in(name, once[:at])
+            if first is None or first == other or _size(first, w) != count or _size(other, w) != count:
+                return None
+            kinds, dtypes = (tuple(getattr(w.given[int(x[1:])], k) for x in (first, other)) for k in ("kind", "dtype"))
+            return (first, other) if kinds[0] == "scratch" and dtypes == (dtype, dtype) else None
+    return None
+
+
+def _lies_in(name: str, before: Sequence[Stmt]) -> str | None:
+    """The array that a pointer points to the start of; None where it may be another."""
+    points = [x for x in inside(before) if isinstance(x, Point) and x.name == name]
+    if not points:
+        return name
+    point = points[-1]
+    return _lies_in(point.array, before) if len(points) == 1 and point in before and point.index == ZERO else None
+
+
+def _size(name: str, w: Lowering) -> Expr | None:
+    """The number of elements of an array of the kernel, if it is memory of its own or a result."""
+    g = w.given[int(name[1:])] if name[:1] == "g" and name[1:].isdigit() else None
+    if g is None or g.kind not in ("scratch", "out") or g.rows != 1:
+        return None
+    return product(g.axes if g.kind == "scratch" else w.axes(w.body.loop.keeps[g.keep].value))
+
+
+def _is_alone(once: Sequence[Stmt], at: int, first: str, other: str, w: Lowering) -> bool:
+    """Whether nothing reads or writes the first array after a statement, or the other one before."""
+    before, after = [*w.head, *once[:at]], once[at + 1 :]
+    every = [*before, *after]
+    return _used(after).isdisjoint(_pointing(first, every)) and _used(before).isdisjoint(_pointing(other, every))
+
+
+def _pointing(array: str, statements: Sequence[Stmt]) -> set[str]:
+    """An array, and the pointers that may point into it."""
+    found = {array}
+    points = [x for x in inside(statements) if isinstance(x, Point)]
+    while new := {x.name for x in points if x.array in found} - found:
+        found |= new
+    return found
+
+
+def _used(statements: Sequence[Stmt]) -> set[str]:
+    """The arrays and pointers through which statements read or write, or to whose elements they point."""
+    found: set[str] = set()
+    for x in inside(statements):
+        found.update(load.array for e in expressions(x) for load in loads(e))
+        if isinstance(x, Store | Point):
+            found.add(x.array)
+        elif isinstance(x, Inner | Helper):
+            found.update(x.arrays)
+    return found
+
+
+def _renamed(x: Stmt, old: str, new: str) -> Stmt:
+    """A statement that uses another array."""
+
+    def read(load: Load) -> Load:
+        return replace(load, array=new) if load.array == old else load
+
+    def written(y: Stmt) -> Stmt:
+        match y:
+            case Store(array=array) | Point(array=array) if array == old:
+                return replace(y, array=new)
+            case Inner(arrays=arrays) | Helper(arrays=arrays):
+                return replace(y, arrays=tuple(new if a == old else a for a in arrays))
+            case For(body=body) | Steps(body=body):
+                return replace(y, body=tuple(map(written, body)))
+            case If(test=test, then=then, otherwise=otherwise):
+                return If(test, tuple(map(written, then)), tuple(map(written, otherwise)))
+            case _:
+                return y
+
+    return written(with_values(x, lambda e: changed(e, read)))
