@@ -221,8 +221,14 @@ class Printer:
                 read = [y for y in sides if any(True for _ in loads(y))]
                 names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
                 yield from (line for y, v in names.items() for line in self.statement(Let(v.name, y, v.dtype), depth))
-                chosen = replace(value, args=(value.args[0], *(names.get(y, y) for y in sides)))
-                yield from self.statement(replace(x, value=chosen), depth)
+                condition, *chosen = value.args[0], *(names.get(y, y) for y in sides)
+                if (
+                    chosen[1] == Lit(0, value.dtype) and np.dtype(value.dtype).kind in "iu"
+                ):  # gcc 12 would read it again
+                    mask = f"-({TYPES[value.dtype]})({bare(self.expression(condition))})"
+                    yield f"{space}const {TYPES[value.dtype]} {name} = {self.expression(chosen[0])} & {mask};"
+                else:
+                    yield from self.statement(replace(x, value=replace(value, args=(condition, *chosen))), depth)
             case Let(name=name, value=value, dtype=dtype):
                 self.named = name
                 yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
