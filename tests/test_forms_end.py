@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_programs import build, generate
 
 import scanopt
 from scanopt import tensor as T
@@ -136,3 +137,9 @@ def test_a_state_that_goes_on_after_its_first_step_is_one_state() -> None:
     f = scanopt.function([n], [first[kept], halves])
     assert f.report.saturated
     assert f.report.laws["states_of_equal_updates"] < 100
+
+
+def test_equal_sequences_are_one_before_lists_of_them_are_made() -> None:
+    """A stack of four sequences, each of several equal forms, in another one: lists of them took gigabytes."""
+    inputs, outputs = build(generate(31804))
+    assert scanopt.function(list(inputs), outputs, on_unused_input="ignore").report.saturated

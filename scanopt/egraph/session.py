@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -103,6 +103,7 @@ class EGraph:
         self.laws = laws_by_mode(laws, program)
         self.program = program = _with_numbers(program, self.laws)
         self._folding = [x.name for x in self.laws if x.folds]
+        self._uniting = frozenset(x.name for x in self.laws if not x.makes_forms)
         self._asked = 0
         self._room = math.inf
         self._consts = dict(program.consts)
@@ -210,7 +211,7 @@ class EGraph:
             self._load(loaded, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
-                report, size = self._all_facts(loaded.running.laws(stepwise))
+                report, size = self._all_facts(stepwise)
                 changed = self._followed_by(report.matches) or report.updated
                 if not changed or size > most:
                     break
@@ -241,7 +242,7 @@ class EGraph:
     def round(self, names: frozenset[str]) -> Round:
         """Derive all facts, then run the laws of these names once."""
         start = time.perf_counter()
-        report, size = self._all_facts(self._loaded.running.laws(names))
+        report, size = self._all_facts(names)
         if self._notes is not None:
             self._first = dict.fromkeys(report.matches, self._rounds) | self._first
             self._rounds += 1
@@ -259,17 +260,19 @@ class EGraph:
         more = self._followed_by(report.matches)
         return Round(report.matches, seconds, more or report.updated, size, self._room)
 
-    def _all_facts(self, laws: str) -> tuple[RunReport, int]:
-        """Run facts until nothing new follows, then a ruleset of laws, if any; return the number of forms.
+    def _all_facts(self, names: Collection[str]) -> tuple[RunReport, int]:
+        """Run facts until nothing new follows, then the laws of these names; return the number of forms.
 
-        Facts should end by themselves, and are watched.
+        Facts should end by themselves, and are watched.  Laws that only unite terms run once more: of terms that are
+        not united yet, facts would tell the same of each, and of each list that has some of them.
         """
         most = _TOO_MANY * Limits().most(self.program.size)
         notes = "" if self._notes is None else NOTE_FACTS
-        firing = f"(run {laws} 1)" if laws else ""
+        running = self._loaded.running
+        rulesets = running.laws(names), running.laws(self._uniting.intersection(names))
+        firing = "\n".join(f"(run {ruleset} 1)" for ruleset in rulesets if ruleset)
         with _typed():
             meanwhile, self._meanwhile = self._meanwhile, lambda: None
-            running = self._loaded.running
             report, size, self._room = self._engine.round(
                 running.commands(), running.facts, notes, firing, _FORMS, most, READ, meanwhile
             )
