@@ -143,7 +143,8 @@ class _Watch:
         """
         grown = self._growth[-1] - (self._growth[-2] if len(self._growth) > 1 else 0)
         self._kinds.append((grown, *((name, n) for name in self._makers if (n := matches.get(name)))))
-        return len(self._kinds) == self._long and len({*self._kinds}) <= _ALIKE and min(self._kinds)[0] > 0
+        alike = len(self._kinds) == self._long and len({*self._kinds}) <= _ALIKE
+        return alike and all(some > 0 for some, *_ in self._kinds)
 
     def _new(self) -> float:
         """Of the matches to come, the share that is taken to be new: twice that of the last round."""

@@ -240,7 +240,7 @@ class EGraph:
         return run_schedule(schedule, self.laws, self.round, limits or Limits(), size, sought, long)
 
     def round(self, names: frozenset[str]) -> Round:
-        """Derive all facts, then run the laws of these names once."""
+        """Derive all facts, then run the laws of these names once, and those that only unite terms once more."""
         start = time.perf_counter()
         report, size = self._all_facts(names)
         if self._notes is not None:
