@@ -22,7 +22,7 @@ import peer_numpy
 import peer_scanopt
 from harness import machine, table
 from peer_page import OURS, size_text
-from peer_values import CASES
+from peer_values import CASES, known_case
 
 import scanopt
 from scanopt.backends.kernels.loop_report import ONCE
@@ -43,7 +43,7 @@ CALLS = 3
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Peak memory beside a plain NumPy loop.")
-    parser.add_argument("cases", nargs="*", help=f"some of {', '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", type=known_case, help=f"some of {', '.join(CASES)}")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     given = parser.parse_args(arguments)
     print(f"bench_peak: {machine()}; kilobytes")

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from harness import machine, table
 from peer_page import OURS, record, size_text
-from peer_values import CASES
+from peer_values import CASES, known_case
 
 NEED = {"Numba": "numba", "JAX": "jax"}
 PEERS = ("NumPy", "Numba", "JAX", *OURS)
@@ -38,7 +38,7 @@ Found = dict[tuple[str, str], dict[str, dict[str, float]]]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="scanopt beside its peers.")
-    parser.add_argument("cases", nargs="*", help=f"some of {', '.join(CASES)}")
+    parser.add_argument("cases", nargs="*", type=known_case, help=f"some of {', '.join(CASES)}")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round")
     parser.add_argument("--sizes", default="small,large", help="which sizes")
     parser.add_argument("--json", help="a file to write all times to")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "Case", "known_case"]
 
 Array = np.ndarray[Any, Any]
 
@@ -131,3 +133,11 @@ CASES: dict[str, Case] = {
     "tree": Case("binomial option tree", (10,), (500,), tree),
     "particles": Case("particle filter", (10, 100), (100, 1000), particles),
 }  # fmt: skip
+
+
+def known_case(name: str) -> str:
+    """The name of a case, as an argument of a command.  Raises ArgumentTypeError for others."""
+    if name not in CASES:
+        near = difflib.get_close_matches(name, CASES, 3)
+        raise argparse.ArgumentTypeError(f"no case is named {name!r}{'; near: ' * bool(near)}{', '.join(near)}")
+    return name
