@@ -8,6 +8,8 @@ from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.backends.kernels.carried_last import carried_last
+from scanopt.backends.kernels.ir import Do, Let, Set, Var
 
 RNG = np.random.default_rng(31)
 
@@ -92,3 +94,15 @@ def test_a_place_is_compared_once_in_a_step() -> None:
     assert text.count("__builtin_expect") == 6
     with pytest.raises(IndexError, match="out of bounds"):
         f(np.zeros((12, 12), "i8"), np.array([3, 12]), np.array([3, 3]))
+
+
+def test_a_condition_that_has_changed_since_is_not_asked_again() -> None:
+    s, c = Var("s", "bool"), Var("c", "bool")
+    choice = Do("where", (Var("both", "bool"), Var("x"), Var("y")), "int64", "int64")
+    steps = (
+        Let("both", Do("bitwise_and", (s, c), "bool", "bool"), "bool"),
+        Set("s", Do("logical_not", (s,), "bool", "bool")),
+        Let("chosen", choice, "int64"),
+    )
+    assert carried_last(steps) == steps
+    assert carried_last((steps[0], steps[2], steps[1])) != (steps[0], steps[2], steps[1])

@@ -7,7 +7,7 @@ What `maximum(maximum(a, b), c)` gives does not depend on the order, if these ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -50,15 +50,24 @@ def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
             i = found.index(x)
             found[i : i + 1] = pair
             del found[at]
-    tests = Counter(_args(x)[0] for x in body if _op(x)[0] == "where")
-    made = {x.name: x.value for x in body if isinstance(x, Let) and tests[Var(x.name, x.dtype)] <= 3}
-    return tuple(replace(x, value=_chosen_late(x, made, waits)) if isinstance(x, Let) else x for x in found)
+    return tuple(_choosing_late(found, Counter(_args(x)[0] for x in body if _op(x)[0] == "where"), waits))
+
+
+def _choosing_late(body: Sequence[Stmt], tests: Mapping[Expr, int], waits: set[str]) -> Iterator[Stmt]:
+    """Statements with choices as `_chosen_late` makes them.  tests: how many choices there are by each condition."""
+    made: dict[str, Expr] = {}
+    for x in body:
+        yield replace(x, value=_chosen_late(x, made, waits)) if isinstance(x, Let) else x
+        if new := {y.name for y in inside([x]) if isinstance(y, Set)}:
+            made = {name: value for name, value in made.items() if new.isdisjoint(variables(value))}
+        if isinstance(x, Let) and tests.get(Var(x.name, x.dtype), 0) <= 3:
+            made[x.name] = x.value
 
 
 def _chosen_late(x: Let, made: Mapping[str, Expr], waits: set[str]) -> Expr:
     """A value; of a choice by two conditions, one of which waits, the choice by the other one is made before.
 
-    made: what variables are made of, conditions of no more than three choices.
+    made: what variables are made of, conditions of no more than three choices, of what has not changed since.
     """
     value = x.value
     if not isinstance(value, Do) or value.op != "where":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from scanopt.backends.kernels.ir import (
     ZERO,
@@ -34,15 +35,21 @@ def without_first_arrays(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
     """The statements of a program that runs once, without such arrays and copies."""
     if not w.body.whole or w.device or w.part:
         return [*code]
-    return [replace(x, body=tuple(_left(x.body, w))) if isinstance(x, Steps) and x.var == "t" else x for x in code]
+    beside = _used([x for x in code if not _runs_once(x)])
+    return [replace(x, body=tuple(_left(x.body, beside, w))) if _runs_once(x) else x for x in code]
 
 
-def _left(once: Sequence[Stmt], w: Lowering) -> list[Stmt]:
-    """What is left of statements each of which runs once."""
+def _runs_once(x: Stmt) -> TypeGuard[Steps]:
+    """Whether these are the steps of the program, of which there is one."""
+    return isinstance(x, Steps) and x.var == "t"
+
+
+def _left(once: Sequence[Stmt], beside: set[str], w: Lowering) -> list[Stmt]:
+    """What is left of statements each of which runs once.  beside: what is used before or after them."""
     found, at = [*once], 0
     while at < len(found):
         pair = _copied(found, at, w)
-        if pair and _is_alone(found, at, *pair, w):
+        if pair and beside.isdisjoint(_pointing(pair[0], found)) and _is_alone(found, at, *pair, w):
             first, other = pair
             number = int(first[1:])
             found = [_renamed(x, first, other) for i, x in enumerate(found) if i != at]
