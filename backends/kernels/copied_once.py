@@ -51,7 +51,7 @@ def _left(once: Sequence[Stmt], beside: set[str], w: Lowering) -> list[Stmt]:
         pair = _copied(found, at, w)
         if pair and beside.isdisjoint(_pointing(pair[0], found)) and _is_alone(found, at, *pair, w):
             first, other = pair
-            number = int(first[1:])
+            number = _number(first)
             found = [_renamed(x, first, other) for i, x in enumerate(found) if i != at]
             w.given[number] = replace(w.given[number], axes=(ZERO,))
         else:
@@ -66,9 +66,14 @@ def _copied(once: Sequence[Stmt], at: int, w: Lowering) -> tuple[str, str] | Non
             first = _lies_in(name, once[:at])
             if first is None or first == other or _size(first, w) != count or _size(other, w) != count:
                 return None
-            kinds, dtypes = (tuple(getattr(w.given[int(x[1:])], k) for x in (first, other)) for k in ("kind", "dtype"))
-            return (first, other) if kinds[0] == "scratch" and dtypes == (dtype, dtype) else None
+            here, there = w.given[_number(first)], w.given[_number(other)]
+            return (first, other) if here.kind == "scratch" and here.dtype == there.dtype == dtype else None
     return None
+
+
+def _number(array: str) -> int:
+    """The number of an array of the kernel."""
+    return int(array[1:])
 
 
 def _lies_in(name: str, before: Sequence[Stmt]) -> str | None:
@@ -82,7 +87,7 @@ def _lies_in(name: str, before: Sequence[Stmt]) -> str | None:
 
 def _size(name: str, w: Lowering) -> Expr | None:
     """The number of elements of an array of the kernel, if it is memory of its own or a result."""
-    g = w.given[int(name[1:])] if name[:1] == "g" and name[1:].isdigit() else None
+    g = w.given[_number(name)] if name[:1] == "g" and name[1:].isdigit() else None
     if g is None or g.kind not in ("scratch", "out") or g.rows != 1:
         return None
     return product(g.axes if g.kind == "scratch" else w.axes(w.body.loop.keeps[g.keep].value))

@@ -222,9 +222,8 @@ class Printer:
                 names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
                 yield from (line for y, v in names.items() for line in self.statement(Let(v.name, y, v.dtype), depth))
                 condition, *chosen = value.args[0], *(names.get(y, y) for y in sides)
-                if (
-                    chosen[1] == Lit(0, value.dtype) and np.dtype(value.dtype).kind in "iu"
-                ):  # gcc 12 would read it again
+                # of integers that are chosen from, or 0: gcc 12 would read them once more where it chooses
+                if chosen[1] == Lit(0, value.dtype) and np.dtype(value.dtype).kind in "iu":
                     mask = f"-({TYPES[value.dtype]})({bare(self.expression(condition))})"
                     yield f"{space}const {TYPES[value.dtype]} {name} = {self.expression(chosen[0])} & {mask};"
                 else:
