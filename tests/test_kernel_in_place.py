@@ -146,17 +146,3 @@ def test_a_state_of_which_parts_are_set_before_all_of_it_is_written_over(more: b
     )
     assert memory < ROW
     assert "& 1" not in text
-
-
-def test_what_a_step_computes_before_it_sets_parts_goes_with_what_reads_it() -> None:
-    g, u = T.lmatrix("g"), T.dtensor3("u")
-
-    def step(u: Any, g: Any) -> Any:
-        near = T.inc_subtensor(T.zeros_like(g)[1:], T.cast(T.eq(g, 2), "int64")[:-1])
-        catches = T.eq(g, 1) & (near > 0) & (u < 0.6)
-        return T.where(catches, 2, T.where(T.eq(g, 0) & (u > 0.9), 1, g))
-
-    found, _ = scanopt.reduce(step, sequences=u, outputs_info=g)
-    f = scanopt.function([g, u], [found], fp="exact", backend="c")
-    text = exact_kernel(f, [RNG.integers(0, 3, (11, 10)), RNG.random((6, 11, 10))])
-    assert "bool8 *" not in text

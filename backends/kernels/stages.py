@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import (
-    Call,
-    Join,
-    Length,
-    Lookup,
-    Map,
-    Nested,
-    Node,
-    Reshape,
-    RowAt,
-    SetItem,
-    Setting,
-    Take,
-    View,
-)  # fmt: skip
+from scanopt.backends.kernels.nodes import Call, Join, Length, Lookup, Map, Node, Reshape, SetItem, Setting, Take, View
 
 __all__ = [
     "CallsTogether",
@@ -141,7 +127,7 @@ def _views_first(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
-    """Move operations into the only later stage that reads them, if that saves arrays in memory.
+    """Move operations into the only later stage that reads them, if that saves an array in memory.
 
     With them go those that make what they alone read.
     """
@@ -150,17 +136,17 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
         for n in stage.nodes if isinstance(stage, Fused) else (stage,):
             for a in n.args:
                 readers.setdefault(a, set()).add(i)
-    roots = _roots(stages)
     for i, stage in reversed(list(enumerate(stages))):
         if not isinstance(stage, Fused):
             continue
-        for j in sorted({k for n in stage.nodes for k in readers.get(n.out, ()) if k > i}):
+        for node in reversed(stage.nodes[:]):
+            j = next(iter(readers.get(node.out, ())), i)
             later = stages[j]
-            if not isinstance(later, Fused) or later.axes != stage.axes:
+            if j <= i or len(readers[node.out]) > 1 or not isinstance(later, Fused) or later.axes != stage.axes:
                 continue
-            changed = {x for s in stages[i:j] for x in _changed(s, roots)}
-            moved = _alone(stage, later, (i, j), wanted, readers)
-            moved = [] if any(roots.get(a, a) in changed for n in moved for a in n.args) else moved
+            changed = any(isinstance(s, Setting) for s in stages[i:j])  # perhaps what it reads
+            stays = changed or node not in stage.nodes or _is_table(node, later)
+            moved = [] if stays else _alone(node, stage, wanted, readers)
             stage.nodes[:] = [n for n in stage.nodes if n not in moved]
             later.nodes[:0] = moved
             left = {a for n in stage.nodes for a in n.args}
@@ -168,37 +154,18 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
                 readers[a] = (readers[a] if a in left else readers[a] - {i}) | {j}
 
 
-def _roots(stages: Sequence[Stage]) -> dict[str, str]:
-    """By name of what may lie in another array that array: a part of it, or what it becomes when a part is set."""
-    found: dict[str, str] = {}
-    for s in stages:
-        if isinstance(s, View | Reshape | Take | Setting | RowAt):
-            found[s.out] = found.get(s.args[0], s.args[0])
-    return found
-
-
-def _changed(stage: Stage, roots: Mapping[str, str]) -> Iterator[str]:
-    """The arrays that a stage may change in place."""
-    if isinstance(stage, Setting):
-        yield roots[stage.out]
-    elif isinstance(stage, Nested):
-        yield from (roots.get(s.init, s.init) for s in stage.loop.states)
-
-
-def _alone(
-    stage: Fused, later: Fused, both: tuple[int, int], wanted: Collection[str], readers: Mapping[str, Collection[int]]
-) -> list[Map]:
-    """The operations that a later stage alone needs, but for those that read more that would have to be stored."""
-    made = {n.out for n in stage.nodes}
-    inside = {n.out: [m.out for m in stage.nodes if n.out in m.args] for n in stage.nodes}
-    fits = {n.out: n.out not in wanted and {*readers.get(n.out, ())} <= {*both} for n in stage.nodes}
-    found = [n for n in stage.nodes if fits[n.out] and not _is_table(n, later)]
-    before = -1
-    while before != len(found):
-        before, names = len(found), {n.out for n in found}
-        kept = {a for n in found for a in n.args if a in made - names and a not in wanted and len(readers[a]) == 1}
-        found = [n for n in found if kept.isdisjoint(n.args) and names.issuperset(inside[n.out]) and readers.get(n.out)]
-    return found
+def _alone(node: Map, stage: Fused, wanted: Collection[str], readers: Mapping[str, Collection[int]]) -> list[Map]:
+    """The operation and those that make what it alone reads; none if it reads more that would have to be stored."""
+    at = stage.nodes.index(node)
+    found = [node]
+    for n in reversed(stage.nodes[:at]):
+        mine = [m for m in stage.nodes if n.out in m.args]
+        inside = n.out not in wanted and len(readers.get(n.out, ())) == 1
+        if mine and inside and all(m in found for m in mine):
+            found.insert(0, n)
+    own = {n.out for n in stage.nodes} - {n.out for n in found}
+    kept = [a for n in found for a in n.args if a in own and a not in wanted and len(readers[a]) == 1]
+    return [] if kept else found
 
 
 def _takes(stage: Stage, axes: Axes) -> bool:
