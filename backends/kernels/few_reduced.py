@@ -123,13 +123,17 @@ def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -
     return Var(name, dtype)
 
 
+def _not_beyond(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
+    """Whether two floats are known, and the new one does not replace the extreme found so far."""
+    return Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
+
+
 def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
     """Whether an element replaces the extreme found so far; NaN beats all."""
     if np.dtype(dtype).kind != "f":
         return Do(op, (new, old), "bool", dtype)
-    not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
-    known = Do("equal", (old, old), "bool", dtype)
-    return Do("logical_and", (Do("logical_not", (not_beyond,), "bool", "bool"), known), "bool", "bool")
+    beyond = Do("logical_not", (_not_beyond(op, new, old, dtype),), "bool", "bool")
+    return Do("logical_and", (beyond, Do("equal", (old, old), "bool", dtype)), "bool", "bool")
 
 
 def first_of_few(op: str, elements: Sequence[Expr], dtype: str, w: Lowering) -> tuple[list[Stmt], Expr]:
@@ -160,8 +164,7 @@ def _beyond(op: str, new: Expr, old: Expr, elements: tuple[Expr, ...], dtype: st
     """Whether a number replaces the first extreme of some elements."""
     if np.dtype(dtype).kind != "f":
         return Do(op, (new, old), "bool", dtype)
-    not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
-    stays = Do("bitwise_or", (not_beyond, _any_nan(elements, dtype)), "bool", "bool")
+    stays = Do("bitwise_or", (_not_beyond(op, new, old, dtype), _any_nan(elements, dtype)), "bool", "bool")
     return Do("logical_not", (stays,), "bool", "bool")
 
 

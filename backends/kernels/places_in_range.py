@@ -29,7 +29,6 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
-    Point,
     Set,
     Steps,
     Stmt,
@@ -37,7 +36,7 @@ from scanopt.backends.kernels.ir import (
     plus,
 )  # fmt: skip
 from scanopt.backends.kernels.steps_known import HeldPlace, KnownSteps, MovingPlace, known_steps, wrapped
-from scanopt.backends.kernels.walks import expressions, inside, variables, with_variables
+from scanopt.backends.kernels.walks import expressions, inside, made_in, variables, with_variables
 
 __all__ = ["InRange", "chooses", "in_range"]
 
@@ -231,9 +230,8 @@ def _read_early(given: Stmt, read: Set, body: Sequence[Stmt], forms: Mapping[str
         return None
     if np.dtype(load.dtype).kind not in "iu":
         return None
-    made = {x.name for x in inside(body) if isinstance(x, Let | Set | Point)}
     start = with_variables(load.index, {name: form.start(var) for name, form in forms.items()})
-    steady = made.isdisjoint({load.array, *variables(load.index)} - forms.keys())
+    steady = made_in(body).isdisjoint({load.array, *variables(load.index)} - forms.keys())
     return Set(given.value.name, replace(load, index=start)) if steady and given.name == read.name else None
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from scanopt.backends.kernels.ir import Cast, Declare, Expr, For, If, Let, Point, Set, Steps, Stmt, Var
+from scanopt.backends.kernels.ir import Cast, Expr, For, If, Let, Steps, Stmt, Var
 from scanopt.backends.kernels.steps_known import wrapped
-from scanopt.backends.kernels.walks import inside, loads, variables, with_values, with_variables
+from scanopt.backends.kernels.walks import loads, made_in, variables, with_values, with_variables
 
 __all__ = ["with_places_compared_once"]
 
@@ -64,7 +64,7 @@ def _left(code: Sequence[Stmt], known: _Known, found: dict[str, Expr]) -> list[S
             found[place[0]], passed = known.places[key], True
             continue
         left.append(_inside(x, known, found))
-        known.forget(_made(x))
+        known.forget(made_in((x,)))
         if place and key and not any(True for y in key for _ in loads(y)):
             known.places[key] = Var(place[0])
         elif isinstance(x, Let) and isinstance(same := _plain(x.value), Var):
@@ -82,14 +82,6 @@ def _inside(x: Stmt, known: _Known, found: dict[str, Expr]) -> Stmt:
             return If(x.test, *sides)
         case _:
             return x
-
-
-def _made(x: Stmt) -> set[str]:
-    """The variables that a statement gives values to."""
-    return {y.var if isinstance(y, For | Steps) else y.name for y in inside((x,)) if isinstance(y, _MAKING)}
-
-
-_MAKING = (Let, Set, Declare, Point, For, Steps)
 
 
 def _plain(x: Expr) -> Expr:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from scanopt.backends.kernels.ir import (
     Cast,
+    Declare,
     Do,
     Expr,
     For,
@@ -23,7 +24,17 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 
-__all__ = ["changed", "expressions", "inside", "loads", "variables", "with_loads", "with_values", "with_variables"]
+__all__ = [
+    "changed",
+    "expressions",
+    "inside",
+    "loads",
+    "made_in",
+    "variables",
+    "with_loads",
+    "with_values",
+    "with_variables",
+]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
@@ -37,6 +48,12 @@ def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
                 yield from inside((*then, *otherwise))
             case _:
                 pass
+
+
+def made_in(statements: Iterable[Stmt]) -> set[str]:
+    """The variables that statements give values to."""
+    making = (Let, Set, Declare, Point, For, Steps)
+    return {x.var if isinstance(x, For | Steps) else x.name for x in inside(statements) if isinstance(x, making)}
 
 
 def expressions(x: Stmt) -> Iterator[Expr]:
