@@ -21,7 +21,7 @@ build graphs where x is symbolic, with NumPy's arguments, dtypes and shapes. The
 (`out`, `order`) is refused by name.
 
 This page is made by `python tests/numpy_page.py` from the tables in which functions are looked up (NumPy {version}).
-**Have**: on symbolic arrays, the function of NumPy itself works; **As `T.name`**: only that of `scanopt.tensor` does.
+**Have**: NumPy's own function works on symbolic arrays; **As `T.name`**: only the function of `scanopt.tensor` does.
 
 | | functions | have | only as `T.name` | not there |
 | --- | --- | --- | --- | --- |
