@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_kernels import exact_kernel
 from shares import EVERYTHING
 from test_kernels import assert_same
 
@@ -80,3 +81,15 @@ def test_of_matrices(reduce: Any, axes: Any) -> None:
     for shape in ((3, 17), (17, 3), (1, 12), (12, 1), (20, 21)):
         values = 3 * rng.normal(size=5), rng.integers(-3, 4, shape)
         assert_same([*f(*values)], [*f.unoptimized(*values)])
+
+
+def test_averages_of_integers_are_made_of_whole_sums_and_larger_ones_left_to_array_steps() -> None:
+    x, m = T.lmatrix("x"), T.TensorType("int8", (None, None, None))("m")
+    rows, _ = scanopt.scan(lambda r, s: s + T.mean(r > s), x, T.constant(0.0, dtype="float64"))
+    means = [T.mean(x), T.mean(x, axis=0), T.mean(m, axis=(0, 2)), T.mean(m > 0, axis=1), rows]
+    f = scanopt.function([x, m], means, fp="exact", backend="c")
+    rng = np.random.default_rng(0)
+    small = rng.integers(-128, 128, (3, 50, 70)).astype("int8")
+    exact_kernel(f, [rng.integers(-(2**32), 2**32, (40, 300)), small])
+    large = [rng.integers(2**61, 2**62, (40, 300)), small]
+    assert_same([*f(*large)], [*f.unoptimized(*large)])

@@ -41,7 +41,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
-from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, powers_nodes, running_nodes
+from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, integer_mean_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
 from scanopt.program.ir import Compute
@@ -243,6 +243,9 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
         axes = tuple(sorted(i % ndim for i in options["axis"]))
         kind = np.dtype(dtype).kind
         counted = step.op.name == "mean"
+        if counted and np.dtype(types[a].dtype).kind in "biu":
+            yield from integer_mean_nodes(step, types)
+            return
         plain = dtype == types[a].dtype or (kind in "iu" and cast_is_known(types[a].dtype, dtype))
         if not axes or not plain or (counted and kind != "f") or inner_loop(ufunc, (dtype,) * 3) is None:
             return

@@ -1,16 +1,18 @@
-"""Operators each of whose rows follows from the one before, as nodes: running sums, powers, affine recurrences."""
+"""Operators on rows as nodes: running sums, powers and affine recurrences, and averages of integers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.forms import cast_is_known, in_c
-from scanopt.backends.kernels.nodes import AffineRows, Powers, Running, Single
+from scanopt.backends.kernels.nodes import AffineRows, Length, Map, Powers, Reduce, Running, Single, Within
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
-__all__ = ["AFFINE_NAMES", "affine_nodes", "powers_nodes", "running_nodes"]
+__all__ = ["AFFINE_NAMES", "affine_nodes", "integer_mean_nodes", "powers_nodes", "running_nodes"]
 
 Types = dict[str, TensorType]
 
@@ -43,3 +45,43 @@ def affine_nodes(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
     if dtype in ("float32", "float64") and step.type.ndim == 1 and all(types[a].dtype == dtype for a in step.args):
         yield AffineRows(step.out, step.args, step.op.name, dtype)
+
+
+MOST_COUNTED, FARTHEST = 2**20, 2**32
+"""Integers that are averaged, and how far they may lie from 0: all sums of them are floats then, in any order."""
+
+
+def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """Averages of integers or truth values: NumPy adds them up as floats, here they are integers until they are divided.
+
+    Array steps average more or larger ones, whose sums are rounded.
+    """
+    (a,), options = step.args, step.op.options
+    ndim, shape = types[a].ndim, types[a].shape
+    axes = tuple(sorted(i % ndim for i in options["axis"]))
+    if step.type.dtype != "float64" or types[a].dtype == "uint64" or not axes or options["keepdims"]:
+        return
+    whole, total, count, average = (f"{step.out}#{x}" for x in "wtcf")
+    types[whole] = TensorType("int64", shape)
+    types[total] = TensorType("int64", tuple(n for i, n in enumerate(shape) if i not in axes))
+    if types[a].dtype == "int64":
+        whole = a
+    else:
+        yield Map(whole, (a,), "copy", ("int64",), "int64", a)
+    if np.dtype(types[a].dtype).itemsize > 2:
+        near = f"{step.out}#near"
+        types[near] = types[whole]
+        yield Within(near, (whole,), -FARTHEST, FARTHEST, False, False, "int64")
+        whole = near
+    yield Reduce(total, (whole,), "add", axes, "int64")
+    product = ""
+    for i in axes:
+        length, more = f"{count}{i}", f"{count}#{i}"
+        types[length] = types[more] = TensorType("int64", ())
+        yield Length(length, (a,), i)
+        if product:
+            yield Map(more, (product, length), "multiply", ("int64",) * 2, "int64", length)
+        product = more if product else length
+    types[count] = TensorType("int64", ())
+    yield Within(count, (product,), 1, MOST_COUNTED, False, False, "int64")
+    yield Map(step.out, (total, count), "divide", ("float64", "float64"), "float64", total)

@@ -22,6 +22,7 @@ from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
     Call,
     Fixed,
+    Length,
     Map,
     Nested,
     Node,
@@ -221,8 +222,8 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
     """The shape of what a node makes, where the program has no name for it."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
-    elif isinstance(node, Fixed | Within) and node.out not in known:
-        known[node.out] = Operand(node.dtype, () if isinstance(node, Fixed) else known[node.args[0]].shape)
+    elif isinstance(node, Fixed | Length | Within) and node.out not in known:
+        known[node.out] = Operand(node.dtype, known[node.args[0]].shape if isinstance(node, Within) else ())
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
         x = known[node.args[-1]]
         known[node.out] = Operand(x.dtype, x.shape[:-2]) if node.op == "det" else x
