@@ -146,3 +146,30 @@ def test_a_state_of_which_parts_are_set_before_all_of_it_is_written_over(more: b
     )
     assert memory < ROW
     assert "& 1" not in text
+
+
+def test_a_row_that_is_added_up_sorted_or_searched_before_an_element_is_set_is_not_copied() -> None:
+    m, u, p = T.dmatrix("m"), T.dvector("u"), T.lvector("p")
+
+    def step(u: Any, p: Any, m: Any) -> Any:
+        first = T.sum(T.cast(T.cumsum(m[p]) < u, "int64")) + T.searchsorted(m[p], u) + T.argmax(T.sort(m[p]))
+        return T.inc_subtensor(m[p, first % 64], u)
+
+    values = [RNG.random((5, 64)), RNG.random(30), RNG.integers(0, 5, 30)]
+    _, memory = last_row(step, [u, p], m, [m, u, p], values)
+    assert memory < 3 * ROW
+
+
+def test_remainders_of_what_counts_steps_are_counted() -> None:
+    x, ring, m = T.dvector("x"), T.dvector("ring"), T.lscalar("m")
+
+    def step(i: Any, x: Any, ring: Any) -> list[Any]:
+        mine, next_ = i % ring.shape[0], (i + 1) % ring.shape[0]
+        made = 0.5 * (ring[mine] + ring[next_]) + x
+        return [T.set_subtensor(ring[mine], made), (i - 3) % m, T.where(made > 0, i % m, 0)]
+
+    (rings, a, b), _ = scanopt.scan(step, [T.arange(x.shape[0]), x], [ring, None, None])
+    f = scanopt.function([x, ring, m], [rings[-1], a, b], fp="exact", backend="c")
+    for n, number in ((10, 3), (10, -4), (40, 2**62), (10, -1)):
+        text = exact_kernel(f, [RNG.normal(size=23), RNG.normal(size=n), np.int64(number)])
+    assert text.count("if (++") == 4

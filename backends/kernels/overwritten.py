@@ -29,8 +29,11 @@ from scanopt.backends.kernels.nodes import (
     Products,
     Reduce,
     Repeat,
+    Running,
+    Search,
     SetItem,
     Setting,
+    Sort,
     Take,
     View,
 )  # fmt: skip
@@ -93,7 +96,8 @@ def _is_overwritten(
     )
 
 
-_READING = (Call, Product, Products, Reduce)
+_DONE = (Reduce, Extreme, Running, Search, Sort)
+_READING = (Call, Product, Products, *_DONE)
 """What has read its arguments, and points to none of them, once it is done."""
 
 
@@ -174,7 +178,7 @@ def _needed(name: str, made: dict[str, Node]) -> set[str]:
     return found
 
 
-_STANDING = (Map, Call, View, Take, Setting, Reduce, Extreme, Product, Nested)
+_STANDING = (Map, Call, View, Take, Setting, Product, Nested, *_DONE)
 """What reads its arguments where it stands."""
 
 

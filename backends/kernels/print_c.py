@@ -42,7 +42,9 @@ from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.late_choices import late_choices
 from scanopt.backends.kernels.places_in_range import InRange, chooses, in_range
 from scanopt.backends.kernels.random_words import HELPERS
+from scanopt.backends.kernels.remainders_counted import remainders_counted
 from scanopt.backends.kernels.steps_in_c import (
+    bare,
     chosen_for,
     counters,
     fills_vectors,
@@ -102,16 +104,6 @@ def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) ->
 def _param(i: int, p: KernelParam) -> str:
     t, start = TYPES[p.dtype], f"DATA({i}) + {p.offset}" if p.offset else f"DATA({i})"
     return f"    {t} *const {p.name} = ({t} *)({start});"
-
-
-def bare(text: str) -> str:
-    """A text without the parentheses around all of it."""
-    depth = 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if not depth and i < len(text) - 1:
-            return text
-    return text[1:-1] if text[:1] == "(" else text
 
 
 class Printer:
@@ -258,9 +250,12 @@ class Printer:
         self.in_step = bool(self.one_by_one) and (before if isinstance(x, If) else isinstance(x, Steps))
         match x:
             case For(var=var, count=count, body=body):
+                body, first, last = remainders_counted(x, self.expression, self.one_by_one)
+                yield from (f"{space}{line}" for line in first)
                 yield f"{space}ANY_ORDER{' AS_VECTORS' if self.one_by_one and fills_vectors(x) else ''}"
                 yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
                 yield from self._body(body, depth)
+                yield from (f"{space}    {line}" for line in last)
             case Steps(var=var, body=body):
                 yield f"{space}int64 {var} = 0;"
                 self.chosen |= chosen_for(body)
@@ -312,14 +307,17 @@ class Printer:
         space, before = "    " * depth, self.waits
         if self.one_by_one:
             x = replace(x, body=carried_last(x.body))
+        body, first, last = remainders_counted(x, self.expression, self.one_by_one)
         self.waits = waiting(x.body)
+        yield from (f"{space}{line}" for line in first)
         if self.unrolls(x):
             yield f"{space}UNROLLED"
         yield f"{space}while ({x.var} < {self.expression(x.count)}) {{"
         if apart:
             yield f"{space}    {self.one_by_one}"
-        yield from self._body(x.body, depth)
+        yield from self._body(body, depth)
         yield f"{space}    {x.var}++;"
+        yield from (f"{space}    {line}" for line in last)
         if x.until is not None:
             yield f"{space}    if ({self.expression(x.until)}) {f'{{ {over} = 1; break; }}' if over else 'break;'}"
         yield f"{space}}}"

@@ -41,7 +41,13 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
-from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, integer_mean_nodes, powers_nodes, running_nodes
+from scanopt.backends.kernels.reading_rows import (
+    AFFINE_NAMES,
+    affine_nodes,
+    integer_mean_nodes,
+    powers_nodes,
+    running_nodes,
+)
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
 from scanopt.program.ir import Compute

@@ -52,7 +52,7 @@ MOST_COUNTED, FARTHEST = 2**20, 2**32
 
 
 def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Averages of integers or truth values: NumPy adds them up as floats, here they are integers until they are divided.
+    """Averages of integers or truth values: NumPy adds up floats, here they are divided last.
 
     Array steps average more or larger ones, whose sums are rounded.
     """
@@ -61,7 +61,7 @@ def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
     axes = tuple(sorted(i % ndim for i in options["axis"]))
     if step.type.dtype != "float64" or types[a].dtype == "uint64" or not axes or options["keepdims"]:
         return
-    whole, total, count, average = (f"{step.out}#{x}" for x in "wtcf")
+    whole, total, count = (f"{step.out}#{x}" for x in "wtc")
     types[whole] = TensorType("int64", shape)
     types[total] = TensorType("int64", tuple(n for i, n in enumerate(shape) if i not in axes))
     if types[a].dtype == "int64":

@@ -26,6 +26,7 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
 __all__ = [
+    "bare",
     "chosen_for",
     "counters",
     "fills_vectors",
@@ -153,3 +154,13 @@ def is_signed(dtype: str) -> bool:
 def is_power_of_two(x: float) -> bool:
     """Whether it is a power of two, as an integer: compilers are told of shifts and masks."""
     return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)
+
+
+def bare(text: str) -> str:
+    """A text without the parentheses around all of it."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if not depth and i < len(text) - 1:
+            return text
+    return text[1:-1] if text[:1] == "(" else text

@@ -1,0 +1,81 @@
+"""Remainders of what counts steps, as `i % n`, the place in a ring of what comes next: they count, too, undivided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, For, Let, Lit, Set, Steps, Stmt, Var, plus
+from scanopt.backends.kernels.steps_in_c import is_power_of_two
+from scanopt.backends.kernels.steps_known import known_steps
+from scanopt.backends.kernels.walks import inside, made_in, variables
+
+__all__ = ["remainders_counted"]
+
+FAR = 2**62
+"""Nearer to 0 no number that counts wraps."""
+
+
+@dataclass(frozen=True)
+class _Remainder:
+    """A remainder that is one more in the next step.  start: before the first one, in which that is 0; at `end` it is
+    `again` instead."""
+
+    name: str
+    start: Expr
+    end: Expr
+    again: Expr
+
+
+def remainders_counted(
+    x: Steps | For, text: Callable[[Expr], str], barrier: str
+) -> tuple[tuple[Stmt, ...], list[str], list[str]]:
+    """The body of steps, with remainders of integers that go up by one, and the lines before and at the end of each.
+
+    text: of a value.  barrier: what keeps a branch; "" where nothing is counted.  A branch: what counts waits for no
+    comparison.
+    """
+    found = {r.name: r for r in _counted(x)} if barrier else {}
+    if not found:
+        return x.body, [], []
+    body = [
+        replace(y, value=Var(_named(y.name))) if isinstance(y, Let) and _named(y.name) in found else y for y in x.body
+    ]
+    before = [f"int64 {r.name} = {text(r.start)};" for r in found.values()]
+    after = [f"if (++{r.name} == ({text(r.end)})) {{ {barrier} {r.name} = {text(r.again)}; }}" for r in found.values()]
+    return tuple(body), before, after
+
+
+def _named(name: str) -> str:
+    return f"{name}r"
+
+
+def _counted(x: Steps | For) -> Iterator[_Remainder]:
+    """Of the elements of a row only remainders by what is no number in the text, by which no vectors are divided."""
+    in_order = isinstance(x, Steps)
+    first: Expr = Var(x.var) if in_order else ZERO
+    lets = [y for y in x.body if isinstance(y, Let) and isinstance(y.value, Do) and y.value.op == "remainder"]
+    every = [*inside(x.body)] if lets else []
+    if not lets or any(isinstance(y, Set) and y.name == x.var for y in every):
+        return
+    known, made = known_steps(x if isinstance(x, Steps) else Steps(x.var, x.count, x.body), every), made_in(x.body)
+    for y in lets:
+        match y.value:
+            case Do(args=(a, b), dtype="int64", of="int64") if made.isdisjoint(variables(b)):
+                form = known.form(a)
+                one_on = form is not None and form.times == ((x.var, 1),) and abs(form.constant) < FAR
+                quick = isinstance(b, Lit) and (not in_order or is_power_of_two(b.value))
+                if form is not None and one_on and not quick:
+                    yield _remainder(y.name, plus(first, Lit(form.constant)), b)
+            case _:
+                pass
+
+
+def _remainder(name: str, start: Expr, b: Expr) -> _Remainder:
+    """Of a positive number it begins again with 0, of a negative one with what is one more than that; of 0 it is 0."""
+    first = Do("remainder", (start, b), INDEX, INDEX)
+    if isinstance(b, Lit) and b.value > 0:
+        return _Remainder(_named(name), first, b, ZERO)
+    end = Do("where", (Do("greater", (b, ZERO), "bool", INDEX), b, ONE), INDEX, INDEX)
+    again = Do("where", (Do("less", (b, ZERO), "bool", INDEX), plus(b, ONE), ZERO), INDEX, INDEX)
+    return _Remainder(_named(name), first, end, again)
