@@ -1,4 +1,8 @@
-"""Executors: what runs a loop program.  Named for where the arrays live."""
+"""Executors: they compile a loop program (`scanopt.program`) into a callable.
+
+An executor is named after the place of its arrays ("numpy", "cupy") or after what it compiles loops to ("c", "auto").
+All of them give the results of array steps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ EXECUTORS = {
     "c": "scanopt.backends.kernels.executor:always",
     "cupy": "scanopt.backends.cupy:make",
 }
-"""The module of each executor, imported when it is first asked for, and the function in it that makes it."""
+"""Where each executor is made: "module:function".  The module is imported when its executor is first requested."""
 
 
 class CompiledProgram(Protocol):
@@ -29,7 +33,7 @@ class CompiledProgram(Protocol):
         ...
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        """The results for a list of arguments."""
+        """Run the program on a list of arguments; return the list of its results."""
         ...
 
 
@@ -38,7 +42,7 @@ class Executor(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name by which users request this executor."""
         ...
 
     @property
@@ -47,15 +51,15 @@ class Executor(Protocol):
         ...
 
     def compile(self, program: Program) -> CompiledProgram:
-        """The program made callable."""
+        """Compile the program."""
         ...
 
 
 def executor(name: str = "auto") -> Executor:
-    """The executor of this name.
+    """Return the executor of this name.
 
-    "numpy": array steps.  "auto": the same, and a kernel in C for each loop that has one and takes long, where there is
-    a compiler.  "c": a kernel for each loop that has one, waited for at its first call.  "cupy": steps on a device.
+    "numpy": array steps.  "auto": array steps, and a kernel in C for each loop that has one and takes long, where there
+    is a compiler.  "c": a kernel for each loop that has one; the first call waits for it.  "cupy": steps on a device.
 
     Raises ValueError for another name, RuntimeError when what it needs is missing.
 

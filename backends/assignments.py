@@ -1,4 +1,8 @@
-"""Assignments between the steps of a loop: one statement where one of them overwrites what a later one reads."""
+"""Writes the simultaneous assignments that end a step of a generated loop, as when two states swap their rows.
+
+They are written one by one, unless one of them overwrites a name that a later one reads; then all of them are a
+single tuple assignment, whose right sides Python evaluates before it assigns.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ class Assignment:
 
 
 def in_order(moves: Sequence[Assignment]) -> list[str]:
-    """Lines that do all assignments at once.
+    """Return lines that do all assignments as if at once: each reads the values from before.
 
     >>> in_order([Assignment("a", "b", ("b",)), Assignment("b", "a", ("a",))])
     ['a, b = b, a']

@@ -1,12 +1,12 @@
-"""Loops of array steps as CUDA graphs: some steps are captured once, and launched together from then on.
+"""Runs loops of array steps as CUDA graphs: `STEPS` steps are captured once, and launched together from then on.
 
-A captured step reads and writes the addresses that it was captured with.  So a graph has arrays of its own: the rows of
-sequences are copied into them before each launch, what is kept is copied out of them after it, and the graph itself
-moves the states on.  The first steps of a loop run as they are, which compiles their kernels; so do those that are left
-over at the end.  Where a loop may end early, the host asks once for all steps of a graph, and drops what came after the
-end.
+A captured step reads and writes the addresses that it was captured with.  So a graph has its own arrays: the rows of
+sequences are copied into them before each launch, the rows that the loop keeps are copied out after it, and the graph
+itself copies the last states to where the next launch reads them.  The first steps of a loop run without a graph, which
+compiles their kernels; so do the steps that remain at the end.  Where a loop may end early, the host reads the stop
+conditions once for all steps of a graph, and drops the rows behind the end.
 
-Whatever goes wrong, the array steps of the loop run from its start, and give the result or the error.
+If anything goes wrong, the array steps of the loop run from its start, and give the result or the error.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ __all__ = ["FEWEST", "STEPS", "CapturedLoop", "Captures", "Replay"]
 Array = Any
 Shapes = tuple[tuple[int, ...], ...]
 STEPS = 32
-"""So many steps are one graph."""
+"""The number of steps in one graph."""
 FEWEST = 4
-"""Graphs of so many times their steps, in all calls with arguments of the same shapes, are worth capturing."""
+"""A graph is captured once calls with arguments of the same shapes have run this many times its steps."""
 GRAPHS = 4
-"""So many graphs of a loop are kept, each for arguments of other shapes or for another thread."""
+"""The most graphs of a loop that are kept, each for other shapes of arguments or for another thread."""
 MOST_SHAPES = 1000
-"""Of so many shapes the steps are counted."""
+"""The most shapes of arguments for which steps are counted."""
 MOST_BYTES = 1 << 28
-"""Of the arrays of a graph.  Launches on larger ones take the device longer than the host."""
+"""The most bytes in the arrays of a graph.  Larger arrays keep the device busy for longer than a launch takes."""
 
 
 class Replay(Protocol):
-    """Launches that were captured."""
+    """Captured launches that can be repeated."""
 
     @property
     def given(self) -> Sequence[Array]:
-        """The arrays that they read, to be filled before."""
+        """The arrays that the launches read; fill them before `launch`."""
         ...
 
     @property
     def results(self) -> Sequence[Array]:
-        """The arrays that they write."""
+        """The arrays that the launches write."""
         ...
 
     def begin(self) -> None:
@@ -62,7 +62,7 @@ class Replay(Protocol):
         ...
 
     def end(self) -> None:
-        """The use on the current stream is over."""
+        """Record that the use on the current stream is over."""
         ...
 
 
@@ -70,18 +70,18 @@ class Captures(Protocol):
     """Captures launches on a device."""
 
     def capture(self, like: Sequence[Array], run: Callable[[Sequence[Array]], Sequence[Array]]) -> Replay:
-        """The launches of `run`, given arrays of the shapes and dtypes of `like`.
+        """Capture the launches of `run`, called with arrays of the shapes and dtypes of `like`.
 
-        Raises what `run` raises, and whatever the device has against it.
+        Raises the errors of `run`, and those of the device where it refuses to capture.
         """
         ...
 
 
 @dataclass(eq=False)
 class CapturedLoop:
-    """A loop by graphs of some of its steps.
+    """Runs a loop by launching CUDA graphs of some of its steps.
 
-    captures, xp, bind: of the device.  watch: what its operators note indices in.
+    captures, xp, bind: of the device.  watch: where its operators note that an index is out of range.
     """
 
     loop: Loop
@@ -104,22 +104,22 @@ class CapturedLoop:
 
     @property
     def fewest(self) -> int:
-        """From how many steps on a call may be captured."""
+        """The least number of steps of a call whose launches may be captured."""
         return 2 * self.steps.most
 
     def report(self) -> str:
-        """What became of the loop."""
+        """Say how often graphs ran, and why array steps had to."""
         told = f"{self.runs} runs by CUDA graphs of {self.steps.most} steps, {self.steps.launches} operators each"
         return "; ".join([told, *(f"array steps: {x}" for x in dict.fromkeys(self.failed.values()))])
 
     def forget(self) -> bool:
-        """Let go of all graphs and their memory; whether there were any."""
+        """Release all graphs and their memory; return whether there were any."""
         with self._lock:
             held, self._graphs = self._graphs, {}
         return bool(held)
 
     def __call__(self, n: int, *values: Array) -> list[Array] | None:
-        """What the loop keeps after n steps; None where array steps have to run."""
+        """Run n steps; return the rows that the loop keeps, or None where array steps have to run."""
         outer, most = dict(zip(self.outer, values, strict=True)), self.steps.most
         if not self._fit(n, outer):
             return None
@@ -136,9 +136,9 @@ class CapturedLoop:
                 return None
         try:
             found, graph = self._run(n, outer, graph)
-        except MemoryError:  # array steps may hold less, or tell
+        except MemoryError:  # array steps may need less memory, or report the error
             return None
-        except Exception as error:  # a graph is never needed
+        except Exception as error:  # array steps can always run instead
             self.failed[shapes] = f"{type(error).__name__}: {str(error)[:200]}"
             return None
         with self._lock:
@@ -154,7 +154,7 @@ class CapturedLoop:
         return found
 
     def _fit(self, n: int, outer: Mapping[str, Array]) -> bool:
-        """Whether there are as many rows as the loop expects, and room for a graph."""
+        """Whether all arrays have the rows that the loop expects, and a graph of them fits into `MOST_BYTES`."""
         if self.watch.at_once:
             return False
         reads = [outer[r.source] for r in self.loop.reads]
@@ -169,7 +169,7 @@ class CapturedLoop:
 
     @cached_property
     def _some_steps(self) -> Callable[..., list[Array]]:
-        """Runs some steps."""
+        """The program of some steps, compiled as array steps."""
         made: Callable[..., list[Array]] = compile_steps(self.steps.program, self.xp, self.bind).run
         return made
 
@@ -207,7 +207,7 @@ class CapturedLoop:
         return kept.results(), graph
 
     def _captured(self, like: Sequence[Array]) -> Replay:
-        """A graph whose results are what the steps keep, and whether an index was out of range, if there are any."""
+        """Capture a graph; its results are the rows that the steps keep, then the flag of bad indices, if any."""
 
         def run(given: Sequence[Array]) -> list[Array]:
             found = self._some_steps(self.steps.most, *given)

@@ -1,8 +1,8 @@
-"""Which loops of array steps may be captured as CUDA graphs, and a number of their steps as a program of its own.
+"""Decides which loops of array steps may be captured as CUDA graphs, and makes a program of some of their steps.
 
 A graph repeats the launches that were made while it was captured: the same kernels on the same addresses, with the same
-numbers.  So operators may be captured of which CuPy makes launches alone, whatever the values are: none that waits for
-the device, copies from the host, or calls a library that refuses.
+numbers.  So an operator may be captured only if CuPy makes nothing but launches of it, whatever the values are: it does
+not wait for the device, copy from the host, or call a library that refuses to be captured.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PLAIN = {
     "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "gamma", "gammaln", "psi", "i0", "i1", "i0e", "i1e", "j0",
     "j1",
 }  # fmt: skip
-"""Operators that are launches alone, beside those on elements.  Not `concatenate` and `stack`: of more than three
-arrays CuPy copies the addresses from the host."""
+"""Operators besides elementwise ones of which CuPy makes nothing but launches.  `concatenate` and `stack` are not
+among them: for more than three arrays CuPy copies their addresses from the host."""
 COUNT = "number of steps"
-"""The input of a program of some steps that says how many."""
+"""The name of the input, in a program of some steps, that gives their number."""
 
 
 class NoCapture(Exception):  # noqa: N818 (no error: each operator is launched by itself)
@@ -38,14 +38,14 @@ class NoCapture(Exception):  # noqa: N818 (no error: each operator is launched b
 
 @dataclass(frozen=True, eq=False)
 class StepsProgram:
-    """Some steps of a loop as a program.
+    """A program that runs some steps of a loop.
 
     Its inputs are, in this order, the number of steps, the rows of the sequences in these steps, the rows of each state
-    before them, and the values `held` from outside the loop.  Its results are rows of what the loop keeps (`kept` says
-    for each thing kept which result), at all these steps or at so many last ones, and then the last rows of each state,
-    from the result `states` on.  until: where the loop may end early, which result says of each step whether it is the
-    last one; then the rows of all steps are results, also of those after the end.  most: so many steps at most.
-    launches: in a step, at least.
+    before them, and the values `held` from outside the loop.  Its results are the rows that the loop keeps, of all
+    these steps or of the last ones (`kept` has, for each thing kept, the number of its result), and then, from result
+    number `states` on, the last rows of each state.  until: where the loop may end early, the number of the result that
+    has the stop condition of each step; then the rows of all steps are results, also of steps after the end.  most: the
+    greatest number of steps.  launches: the least number of launches in a step.
     """
 
     program: Program
@@ -58,7 +58,7 @@ class StepsProgram:
 
 
 def may_be_captured(step: Compute) -> bool:
-    """Whether an operator is launches alone, whatever its arguments are."""
+    """Whether CuPy makes nothing but launches of an operator, whatever its arguments are."""
     op = step.op
     if op.data_shape or op.spec.effect:
         return False
@@ -68,14 +68,14 @@ def may_be_captured(step: Compute) -> bool:
 
 
 def _plain(entry: object) -> bool:
-    """Whether an entry of an index asks the device for no number."""
+    """Whether an entry of an index needs no number from the device."""
     return entry not in ("in", "mask") if isinstance(entry, str) else not (isinstance(entry, tuple) and "in" in entry)
 
 
 def steps_program(loop: Loop, types: Mapping[str, TensorType], most: int, exact: bool) -> StepsProgram:
-    """Up to `most` steps of a loop as a program.  exact: of the program of the loop.
+    """Return a program that runs up to `most` steps of a loop.  exact: as in the program of the loop.
 
-    types: of all names.  Raises NoCapture where they are more than launches.
+    types: of all names.  Raises NoCapture where a step does anything but launch.
     """
     for reason in _reasons(loop, most):
         raise NoCapture(reason)
@@ -107,7 +107,7 @@ def steps_program(loop: Loop, types: Mapping[str, TensorType], most: int, exact:
 
 
 def _reasons(loop: Loop, most: int) -> Iterator[str]:
-    """Why a loop is more than launches."""
+    """The reasons why the steps of a loop do anything but launch."""
     if loop.profile:
         yield "it is profiled"
     for step in loop.body:

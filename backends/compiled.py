@@ -1,4 +1,7 @@
-"""A program made callable: source text compiled in a namespace of its own."""
+"""Makes a program callable: compiles its source text (`source.py`) in a separate namespace, and checks arguments.
+
+Loops that have kernels call them from that text; a program that is one kernel as a whole is tried before the text runs.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,10 @@ Array = Any
 class Compiled:
     """A program ready to run: called with a list of arrays, it returns a list of arrays.
 
-    Threads may call it at the same time: what loops keep from call to call, each thread keeps for
-    itself.  Arguments are never written to; results share no memory with arguments, constants, one
-    another or what is kept.
-    source: the text that runs; lines: what stands where in it, to say what an error is about.  choice: which of its
+    Threads may call it at the same time: each thread has its own scratch arrays, which loops leave for
+    the next call.  Arguments are never written to; results share no memory with arguments, constants,
+    one another or these scratch arrays.
+    source: the text that runs; lines: the steps that its lines stand for, used to explain errors.  choice: which of its
     loops have kernels.  numbers: inputs that it reads on the host.
     """
 
@@ -55,14 +58,14 @@ class Compiled:
 
     @property
     def kernels(self) -> tuple[Any, ...]:
-        """What became of each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
+        """The outcome for each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
         return self.choice.reports(self.program) if self.choice else ()
 
     def __call__(self, values: Sequence[Array]) -> list[Array]:
-        """The results for these arguments.
+        """Run the program; return its results.
 
-        Raises TypeError for a wrong number of arguments or a wrong dtype, ValueError for a shape
-        that does not fit, and what the program itself raises.
+        Raises TypeError for a wrong number of arguments or a wrong dtype, ValueError for a shape that
+        does not fit, and the errors of the program itself.
         """
         inputs = self.program.inputs
         if len(values) != len(inputs):
@@ -83,7 +86,7 @@ class Compiled:
         return results
 
     def _array(self, x: Input, value: Array) -> Array:
-        """An argument as the program takes it: numbers that it reads on the host stay there."""
+        """Convert an argument to an array of the module; a number that the program reads on the host stays there."""
         here = x.name in self.numbers and (isinstance(value, np.ndarray) or not on_device(value))
         return np.asarray(value) if here else self.xp.asarray(value)
 
@@ -93,9 +96,9 @@ class Compiled:
         return None if isinstance(found, str) else found
 
     def entry(self, single: bool) -> Any:
-        """The fast path: its `function` runs the program for arguments like earlier ones, or gives None.
+        """Make the fast path: its `function` runs the program for arguments like earlier ones, or returns None.
 
-        single: whether it is to give the only result, not a list.  None where there is no such way.
+        single: return the only result itself, not in a list.  None where there is no fast path.
         """
         whole = self._whole
         if whole is None or not can_enter():
@@ -105,13 +108,13 @@ class Compiled:
         return made
 
     def enter(self, entry: Entry) -> None:
-        """Run through a quick way in that other programs of the same inputs and results have, too."""
+        """Let the fast path run this program, too; programs with the same inputs and results may share one."""
         if self._whole is not None:
             self._whole.entries.append(entry)
 
 
 def admit(expected: Input, x: Array) -> Array:
-    """x, if it is of the expected type."""
+    """Return x if it has the expected type, else raise TypeError or ValueError."""
     type = expected.type
     dtype_fits = x.dtype == type.dtype
     if dtype_fits and x.ndim == type.ndim and all(
@@ -130,10 +133,10 @@ def compile_steps(
     clock: Callable[[], float] = perf_counter,
     choice: Choice | None = None,
 ) -> Compiled:
-    """The program as array steps of the module xp.
+    """Compile the program as array steps of the module xp.
 
-    bind: gives the function of an op.  clock: the time by which all that was asked for is done.  choice: which loops
-    have kernels; without one, none has.
+    bind: returns the function of an op.  clock: returns the time, after the device has finished all work.  choice:
+    which loops have kernels; None: no loop has.
     """
     source = program_source(program, infix=xp is np, choice=choice)
     in_order = choice.exact if choice else program.exact
@@ -145,16 +148,16 @@ def compile_steps(
 
 
 def _file(text: str) -> str:
-    """The name of a text in tracebacks: its own, for their lines are looked up by it."""
+    """The file name of a text in tracebacks; each text has another name, since tracebacks find its lines by it."""
     return f"scanopt program {crc32(text.encode()):08x}"
 
 
 def _in_c_order(
     xp: Any, bind: Callable[[Op], Callable[..., Any]], kinds: Mapping[Op, Collection[str]]
 ) -> Callable[[Op], Callable[..., Any]]:
-    """The functions of ops whose rounding depends on memory layout, for arguments in C order.
+    """Wrap `bind`: functions whose rounding depends on the memory layout get their arguments in C order.
 
-    kinds: of the dtypes of their arguments in the program.
+    kinds: for each op, the kinds of dtype of its arguments in the program.
     """
     lay = in_c_order if xp is np else partial(xp.asarray, order="C")
 
@@ -188,7 +191,7 @@ def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]
 
 
 def _fixed(xp: Any, value: np.ndarray[Any, Any]) -> Array:
-    """A constant for xp; for NumPy a copy that nobody can write to."""
+    """Convert a constant to an array of xp; for NumPy, to a read-only copy."""
     x = xp.array(value)
     if isinstance(x, np.ndarray):
         x.setflags(write=False)

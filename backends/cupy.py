@@ -1,4 +1,8 @@
-"""The executor of CuPy arrays: the same array steps on an NVIDIA GPU."""
+"""The executor of CuPy arrays: the same Python source text as for NumPy, whose array steps run on an NVIDIA GPU.
+
+Loops may run there as CUDA kernels or CUDA graphs.  Operators that CuPy computes differently are replaced
+(`device_operators.py`).  Whether an index was out of range is noted on the device and read at the end of a call.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ __all__ = ["CuPy", "OnDevice", "make"]
 
 Bind = Callable[[Op], Callable[..., Any]]
 DECLARED = 48 << 10
-"""Bytes of shared memory that each block may have."""
+"""Bytes of shared memory that a block may have where the device names no other limit."""
 NEEDS = 'backend="cupy" needs CuPy and an NVIDIA GPU: '
 
 
@@ -53,7 +57,7 @@ class OnDevice:
         self._here()
 
     def _here(self) -> tuple[Compiled, Watch]:
-        """The program, its constants on the current device."""
+        """Return the program compiled for the current device, where its constants lie."""
         xp = self.executor.xp
         number = _current(xp)
         with self._lock:
@@ -71,7 +75,7 @@ class OnDevice:
             return self._made[number]
 
     def _capture(self, bind: Bind, watch: Watch) -> Callable[..., CapturedLoop] | None:
-        """Gives the CUDA graphs of a loop of the program, on the current device; None where nothing can be captured."""
+        """A function that makes the CUDA graphs of a loop on the current device; None where nothing can be captured."""
         captures, xp, exact = self.executor.captures, self.executor.xp, self.program.exact
         if captures is None:
             return None
@@ -91,13 +95,13 @@ class OnDevice:
 
     @property
     def kernels(self) -> tuple[Any, ...]:
-        """What became of each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
+        """The outcome for each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
         return tuple(r for made, _ in self._made.values() for r in made.kernels)
 
     def predicted(self, known: Known) -> float:
         """Predicted seconds of a call, its arguments on the device.  known: of all names of the program.
 
-        Raises UnknownSizesError where that is not enough.
+        Raises UnknownSizesError where this does not determine all sizes.
         """
         choice: Any = self._here()[0].choice
         return DevicePredictions(self.executor.cost, choice, self.executor.rates).prices.seconds(
@@ -107,8 +111,8 @@ class OnDevice:
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The results for these arguments.
 
-        Raises ValueError for arguments on several devices, MemoryError where there is none left on the device, and
-        what the program raises.
+        Raises ValueError for arguments on several devices, MemoryError where the device has no memory left, and the
+        errors of the program.
         """
         xp = self.executor.xp
         values = [arrived(v) if not isinstance(v, xp.ndarray) and on_device(v) else v for v in values]
@@ -139,7 +143,7 @@ class OnDevice:
         else:
             if not watch.failed():
                 return results
-        watch.start(True)  # once more, to say which index it was
+        watch.start(True)  # run again: this time the error names the index
         return made(values)
 
 
@@ -153,7 +157,7 @@ def _current(xp: Any) -> int:
 
 
 def _device(xp: Any, places: set[int]) -> AbstractContextManager[Any]:
-    """Where a call runs: on the current device unless arguments lie on another."""
+    """A context in which a call runs: the current device, unless arguments lie on another one."""
     if not places or places == {_current(xp)}:
         return nullcontext()
     found: AbstractContextManager[Any] = xp.cuda.Device(next(iter(places)))
@@ -162,27 +166,27 @@ def _device(xp: Any, places: set[int]) -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True)
 class RawModules:
-    """Makes functions of CUDA texts by CuPy, and runs them on its current stream.  rates: of the device."""
+    """Compiles CUDA texts by CuPy, and launches their functions on its current stream.  rates: of the device."""
 
     xp: Any
     rates: DeviceRates = ESTIMATES
 
     @property
     def limits(self) -> DeviceLimits:
-        """Of the current device."""
+        """The limits of the current device."""
         told = self.xp.cuda.Device().attributes
         shared = told.get("MaxSharedMemoryPerBlockOptin", DECLARED)
         together = bool(told.get("CooperativeLaunch", 0))
         return DeviceLimits(told.get("MultiProcessorCount", 1), shared, together, rates=self.rates)
 
     def load(self, text: str, exact: bool, together: bool = False) -> Any:
-        """The function of a text.  exact: without contraction of products and sums; together: a cooperative launch."""
+        """Compile a text; return its function.  exact: never contract a * b + c; together: for cooperative launches."""
         options = ("--std=c++17", *(("--fmad=false",) if exact else ()))
         more = {"enable_cooperative_groups": True} if together else {}
         return self.xp.RawModule(code=text, options=options, **more).get_function(NAME)
 
     def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
-        """Run it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
+        """Launch a function on the current stream.  shared: bytes of shared memory that its text does not declare."""
         if shared:
             function.max_dynamic_shared_size_bytes = shared
             function((blocks,), (threads,), tuple(args), shared_mem=shared)
@@ -194,8 +198,8 @@ class RawModules:
 class CuPy:
     """Runs programs on CuPy arrays.
 
-    launcher: what runs loops as kernels; None where none does.  captures: what makes CUDA graphs of their array steps;
-    None where each is launched by itself.  rates: of the device.
+    launcher: compiles and launches loops as kernels; None: loops have no kernels.  captures: makes CUDA graphs of array
+    steps; None: each array step is launched by itself.  rates: of the device.
     """
 
     xp: Any
@@ -207,27 +211,27 @@ class CuPy:
 
     @cached_property
     def cost(self) -> CostModel:
-        """Prices of a device."""
+        """The cost model of array steps on the device."""
         return costs_on_device(self.rates)
 
     @property
     def description(self) -> str:
-        """What runs programs."""
+        """What programs run on, for users."""
         loops = ["CUDA kernels"] * (self.launcher is not None) + ["CUDA graphs"] * (self.captures is not None)
         return "array steps on CuPy" + (f", loops as {' or '.join(loops)}" if loops else "")
 
     def compile(self, program: Program) -> OnDevice:
-        """The program as array steps."""
+        """Prepare the program; it is compiled for each device on which it runs."""
         return OnDevice(program, self)
 
     def clock(self) -> float:
-        """The time when the device has done all it was asked for."""
+        """Wait until the device has finished all work of the current stream; return the time."""
         self.xp.cuda.get_current_stream().synchronize()
         return time.perf_counter()
 
 
 def make() -> CuPy:
-    """The executor.  Raises RuntimeError when CuPy or a GPU is missing."""
+    """Make the executor.  Raises RuntimeError when CuPy or a GPU is missing."""
     try:
         cupy = CUPY.load()
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Operators that CuPy computes differently from NumPy: here they give NumPy's values and errors.
+"""Replaces the operators that CuPy computes differently from NumPy: here they give NumPy's values and errors.
 
-On a device, index arrays wrap around; if several values are put into one place, any of them may win; the remainder of
+In CuPy, index arrays wrap around; if several values are put into one place, any of them may win; the remainder of
 floats has another formula; and floats that do not fit into an integer dtype become other numbers.
 """
 
@@ -23,13 +23,13 @@ __all__ = ["Watch", "bind_on_device"]
 
 Array = Any
 TENSOR_FLOAT32 = 3
-"""cuBLAS's CUBLAS_TF32_TENSOR_OP_MATH, which CuPy has no name for."""
+"""The value of cuBLAS's CUBLAS_TF32_TENSOR_OP_MATH, for which CuPy has no name."""
 
 
 class Watch(threading.local):
-    """Whether an index was out of range: noted on the device, and read once, at the end of a call.
+    """Notes on the device whether an index was out of range; the host reads this once, at the end of a call.
 
-    at_once: it is asked for at each index, so that the error names it.
+    at_once: the host reads it at each index instead, so that the error can name the index.
     """
 
     def __init__(self, xp: Any) -> None:
@@ -37,11 +37,11 @@ class Watch(threading.local):
         self.flags: list[Array] = []
 
     def start(self, at_once: bool) -> None:
-        """Before a call."""
+        """Forget all flags, before a call."""
         self.flags, self.at_once = [], at_once
 
     def look(self, bad: Array, index: Array, length: int, axis: int) -> None:
-        """Note that some indices are out of range.  Raises IndexError at once if requested."""
+        """Note whether some indices are out of range, those where `bad`.  Raises IndexError now if `at_once`."""
         found = bad.any()
         if not self.at_once:
             self.note(found)
@@ -55,7 +55,7 @@ class Watch(threading.local):
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is noted inside is noted there alone."""
+        """A context with flags of its own: nothing noted inside is kept after it."""
         before, self.flags = self.flags, []
         try:
             yield
@@ -85,7 +85,7 @@ def bind_on_device(
 
 
 def _short_product(plain: Callable[..., Any], xp: Any) -> Callable[..., Any]:
-    """A product by cuBLAS that uses tensor cores for float32, as its handle allows meanwhile."""
+    """Wrap a product so that cuBLAS uses tensor cores for float32, by the math mode of its handle during the call."""
     if not hasattr(xp.cuda, "cublas"):
         return plain
     cublas = xp.cuda.cublas
@@ -164,7 +164,7 @@ def _parts(entry: Any) -> int:
 
 
 def _last_of_each(xp: Any, x: Array, key: Any, y: Array) -> Array:
-    """The values to put into each place of a part: if there are several for one place, the last."""
+    """The values to put into the places of a part: each place that occurs several times gets its last value."""
     part = xp.broadcast_to(xp.zeros((), "bool"), x.shape)[key]
     order = xp.arange(1, part.size + 1, dtype="uint64").reshape(part.shape)
     last = xp.zeros(x.shape, "uint64")
@@ -173,7 +173,7 @@ def _last_of_each(xp: Any, x: Array, key: Any, y: Array) -> Array:
 
 
 _ATOMIC = {"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"}
-"""Dtypes that a device adds to in one go."""
+"""Dtypes that `add.at` of CuPy adds to atomically."""
 
 
 def _add_at(xp: Any, out: Array, key: Any, y: Array) -> None:
@@ -193,7 +193,7 @@ def _add_at(xp: Any, out: Array, key: Any, y: Array) -> None:
 
 
 def _divided(xp: Any, a: Array, b: Array) -> tuple[Array, Array]:
-    """The quotient rounded down and the remainder of floats, as Python and NumPy have them."""
+    """The quotient of floats, rounded down, and the remainder, as Python and NumPy compute them."""
     rest = xp.fmod(a, b)
     down = (a - rest) / b
     other = (rest != 0) & ((b < 0) != (rest < 0))
@@ -240,7 +240,7 @@ def _spacing(op: Op, xp: Any, watch: Watch) -> Callable[..., Any]:
 
 
 def _cast(op: Op, xp: Any, watch: Watch) -> Callable[..., Any]:
-    """Casts of floats to integers as on x86: a value that no integer is near becomes the least one, then wraps."""
+    """Casts of floats to integers as on x86: a value out of range becomes the least integer, which then wraps."""
     plain, new = op.bind(xp), np.dtype(op.options["dtype"])
     if new.kind not in "iu":
         return plain

@@ -1,4 +1,4 @@
-"""Results of a loop that runs no step: arrays without rows, found without running the body."""
+"""Makes the results of a loop that runs no step: arrays without rows, of shapes found without running the body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["no_steps"]
 
 
 def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[Any]]:
-    """A function of the values of the names `outer` that returns what the loop keeps."""
+    """Return a function that, given the values of the names `outer`, returns the empty arrays that the loop keeps."""
 
     def empty(*values: Any) -> list[Any]:
         arrays = (np.asarray(v) if isinstance(v, int | np.generic) else v for v in values)

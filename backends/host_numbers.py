@@ -1,8 +1,8 @@
-"""Numbers that generated text computes on the host, whatever module computes arrays.
+"""Decides which numbers generated source text computes on the host, even where arrays are on a device.
 
-Integers and booleans without axes that follow from shapes, from arguments and from one another: slices and numbers of
-steps that depend on them wait for no device, and cost no launches.  On NumPy only what the shapes of inputs tell is
-read so, by texts that stand in one another; all else is NumPy's anyway.
+These are integers and booleans without axes that follow from shapes, from arguments and from one another.  Slices and
+numbers of steps that depend on them need not wait for the device, and cost no launches.  On NumPy, where everything is
+on the host, only constants, shapes of inputs and their minima and maxima are written so: as nested expressions.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from scanopt.program.ir import Compute, Program, Step
 __all__ = ["HOST_LENGTHS", "HostNumbers", "is_number"]
 
 HOST_LENGTHS = {"getitem", "sum_to", "repeat_rows"}
-"""Operators whose arguments behind the first one are numbers that are read on the host."""
+"""Operators whose arguments after the first are numbers that the host reads."""
 DEPTH = 3
-"""So many operators, at most, stand in one another."""
+"""The most operators that are nested in one expression."""
 _WORD = re.compile(r"\w+")
 
 
 class HostNumbers:
-    """The numbers of a program.  names: those in its text.
+    """The numbers of a program that are known on the host.  names: the names of the text, by those of the program.
 
-    computed: by name the step that gives a number, where it is computed on the host.  fixed: constants.
+    computed: for each name computed on the host, its step.  fixed: the values of integer constants, by name.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class HostNumbers:
         self.computed = dict(_computed(program.steps, types, known)) if device else {}
 
     def argument(self, name: str) -> str:
-        """The name in the text of an input as it is given."""
+        """The name of a parameter of the text: where the host reads an input, another name than the array's."""
         return f"g{self.names[name][1:]}" if name in self.given else self.names[name]
 
     def here(self, name: str) -> str:
-        """The name in the text of a number on the host."""
+        """The name of a host number in the text."""
         return f"h_{self.names[name]}"
 
     def text(self, name: str, depth: int = DEPTH) -> str:
-        """The text of a number on the host; "" where it is not known there."""
+        """The text of an expression for a number on the host; "" where it is not known there."""
         if name in self.fixed:
             return str(self.fixed[name])
         if name in self.computed or name in self.given:
@@ -69,7 +69,7 @@ class HostNumbers:
         return f"{made.op.name[:3]}({', '.join(args)})" if all(args) else ""
 
     def shape(self, made: Compute) -> str:
-        """The text of a length of an array."""
+        """The text of an axis length of an array."""
         return f"{self.names[made.args[0]]}.shape[{made.op.options['axis']}]"
 
     def may_drop(self, made: Compute) -> bool:
@@ -78,7 +78,7 @@ class HostNumbers:
         return known and not made.op.can_raise
 
     def drop_unread(self, parts: Sequence[FunctionPart]) -> None:
-        """Leave out the lines that make numbers which nothing reads any more."""
+        """Remove the lines that assign numbers which nothing reads any more."""
         read = Counter(word for part in parts for line in part.lines for word in _WORD.findall(line.text))
         for part in parts:
             unread: set[int] = set()
@@ -90,12 +90,12 @@ class HostNumbers:
 
 
 def is_number(type: TensorType) -> bool:
-    """Whether it is an integer or a boolean without axes."""
+    """Whether a value of this type is an integer or a boolean without axes."""
     return type.ndim == 0 and np.dtype(type.dtype).kind in "iub"
 
 
 def _computed(steps: Iterable[Step], types: Mapping[str, TensorType], known: set[str]) -> Iterator[tuple[str, Compute]]:
-    """The numbers that steps outside of loops and branches compute of what is known; these are known from then on."""
+    """Yield the numbers that steps outside of loops and branches compute from known ones, and add them to `known`."""
     for s in steps:
         if not isinstance(s, Compute) or not is_number(types[s.out]) or s.op.spec.effect:
             continue

@@ -1,4 +1,7 @@
-"""What a loop keeps, put together from the rows of some steps at a time."""
+"""Collects the rows that a loop keeps when it runs some steps at a time (`captured_loops.py`), by copying them.
+
+All rows or the last ones are kept, in a loop whose number of steps is known or in one that may end early.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ Array = Any
 
 
 class _Rows(Protocol):
-    """The rows that are kept of one value."""
+    """Collects the rows of one value."""
 
     def add(self, rows: Array, taken: int) -> None:
-        """The last rows, or all, of so many steps."""
+        """Add the rows, all or only the last ones, of the next `taken` steps."""
         ...
 
     def result(self) -> Array:
-        """All that were kept, in memory of their own."""
+        """Return the rows kept, in memory that no graph writes to."""
         ...
 
 
 class KeptRows:
-    """What a loop of at most n steps keeps.  outer: values from outside, by name.
+    """Collects all that a loop of at most n steps keeps.  outer: values from outside the loop, by name.
 
-    taken: the steps so far; ended: whether there are no more, because the loop ended early.
+    taken: the number of steps so far; ended: whether the loop has ended early.
     """
 
     def __init__(self, loop: Loop, steps: StepsProgram, xp: Any, n: int, outer: Mapping[str, Array]) -> None:
@@ -42,7 +45,7 @@ class KeptRows:
             self.each = [_AllRows(xp, n) if count is None else _LastRows(xp, count) for count in counts]
 
     def add(self, found: Sequence[Array], count: int) -> Sequence[Array]:
-        """The results of the next steps, so many; gives those that are states."""
+        """Add the results of the next `count` steps; return those that are states."""
         if self.steps.until is not None:
             ends = np.flatnonzero(self.xp.asnumpy(found[self.steps.until]))
             self.ended = bool(ends.size)
@@ -53,12 +56,12 @@ class KeptRows:
         return found[self.steps.states :]
 
     def results(self) -> list[Array]:
-        """All of it."""
+        """Return the rows of each value that the loop keeps."""
         return [rows.result() for rows in self.each]
 
 
 class _KnownRows:
-    """The last `wanted` rows of n steps."""
+    """Collects the last `wanted` rows of n steps."""
 
     def __init__(self, xp: Any, n: int, wanted: int) -> None:
         self.xp, self.wanted, self.stop = xp, wanted, wanted - n
@@ -77,7 +80,7 @@ class _KnownRows:
 
 
 class _AllRows:
-    """All rows of at most n steps, in an array that grows."""
+    """Collects all rows of at most n steps, in an array that grows."""
 
     def __init__(self, xp: Any, n: int) -> None:
         self.xp, self.n, self.count = xp, n, 0
@@ -97,7 +100,7 @@ class _AllRows:
 
 
 class _LastRows:
-    """The last `wanted` rows, of however many steps."""
+    """Collects the last `wanted` rows of a number of steps that is not known before."""
 
     def __init__(self, xp: Any, wanted: int) -> None:
         self.xp, self.wanted = xp, wanted

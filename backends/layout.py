@@ -1,4 +1,4 @@
-"""Facts about each name that the writer of source text looks up: its type, its place, its memory.
+"""Collects the facts about each name that the writer of source text looks up: its type, its place, its memory.
 
 Nothing is decided here: memory is assigned by relations, derived by the rules of `scanopt.rewrites.inplace`.
 """
@@ -21,7 +21,7 @@ class Layout:
     """What the writer of source text looks up about each name.
 
     number: loops by id, in the order of Program.loops().  path: the loops and the sides of branches
-    around a name (see `Names`); scope: the loops alone.  varies: loops over whose steps its shape
+    around a name (see `Names`); scope: the loops only.  varies: loops over whose steps its shape
     may change.  holds: the pieces of memory that it may be a view of.  views: names that may be no
     array of their own.  copied: (loop, state) pairs whose new row must be copied, because the update
     lives in memory that the next step overwrites.  last_use: position of the last step that reads a

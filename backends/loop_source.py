@@ -1,8 +1,8 @@
-"""Source text of one loop: states rotate by name, results go into buffers, traces into their rows.
+"""Writes the Python source text of one loop: states rotate by name, results go into buffers, traces into their rows.
 
-The text of a loop, outside in: buffers and initial rows; `for`; the body; what the first step
-alone does (check shapes, allocate); what is kept of the step; the stop test; the states move on.
-Few rows of a state have a name each; of many, only the taps have (see `scanopt.backends.rings`).
+The text of a loop, from the outside in: buffers and initial rows; `for`; the body; the work of the first
+step only (check shapes, allocate); the rows kept of the step; the stop test; the states move on.
+If a state has few rows, each has a name; of many, only the taps have (see `scanopt.backends.rings`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class LoopWriter:
         self.label = parent.label(f"loop {loop.label}" if loop.label else "a loop")
 
     def _rows(self, i: int, state: CarriedState) -> list[str]:
-        """Names of the rows that a state needs, oldest first: those of its taps where it has them; none in a ring."""
+        """Names of the rows that a state needs, oldest first; a tap's row has the tap's name.  Empty for a ring."""
         if i in self.rings:
             return []
         count = self.layout.rows[self.me, i]
@@ -57,7 +57,7 @@ class LoopWriter:
         return names
 
     def _rings(self) -> Iterator[tuple[int, Ring]]:
-        """The states of many rows, by number."""
+        """Yield the numbers and rings of the states that have many rows."""
         for i, state in enumerate(self.loop.states):
             if (count := self.layout.rows[self.me, i]) > FEW:
                 yield i, Ring(f"q{self.me}_{i}", count, self.parent.name(state.init), self.t, self.n)
@@ -72,7 +72,7 @@ class LoopWriter:
     # Outside in
 
     def write(self) -> None:
-        """The whole loop."""
+        """Write the whole loop."""
         p, loop = self.parent, self.loop
         p.line("")
         p.loop = p.stands_for.enter(loop, around := p.loop, self.t)
@@ -90,7 +90,7 @@ class LoopWriter:
         p.line("")
 
     def _kernel(self, kept: list[str]) -> str:
-        """Writes the call of the kernel, if there is one; what stands before the `if` of array steps."""
+        """Write the call of the kernel, if there is one; return the prefix that turns the next `if` into `elif`."""
         p, z = self.parent, f"z{self.me}"
         call = p.choice.call(self.loop, self.layout.types, self.n, p.names, p.length) if p.choice else ""
         if not call:
@@ -100,7 +100,7 @@ class LoopWriter:
         return "el"
 
     def _end(self) -> None:
-        """Finish a loop: buffers for the next call, times."""
+        """Write what follows a loop: keep its buffers for the next call, record its times."""
         p, me = self.parent, self.me
         for name in self.layout.reset_by.get(me, ()):
             if name in p.kept:
@@ -111,7 +111,7 @@ class LoopWriter:
             p.line(f"record({number}, {steps}, {in_step}, k{me}, g{me})")
 
     def _reset_buffers(self) -> None:
-        """Buffers that are reset at each run of this loop, including those of inner loops."""
+        """Reset the buffers that this loop must not find from an earlier run, including those of inner loops."""
         names: list[str] = []
         for name in self.layout.reset_by.get(self.me, ()):
             place = self.layout.places[name]
@@ -200,7 +200,7 @@ class LoopWriter:
         self._move_on()
 
     def _row(self, i: int, k: int) -> str | None:
-        """Text for the row of a state k steps ago; None for one that is not read."""
+        """Text for the row of state i from k steps ago; None for a row that is not read."""
         if k > self.layout.rows[self.me, i]:
             return None
         return self.rings[i].row(k) if i in self.rings else self.rows[i][-k]
@@ -215,7 +215,7 @@ class LoopWriter:
             else:
                 self._take(step)
                 self.parent.compute(step, self._out(step))
-                if on_side:  # which may be taken for the first time at any step
+                if on_side:  # a side of a branch may run for the first time at any step
                     self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
             if self.loop.profile:
                 self.parent.line(f"g{self.me}.took({self.parent.label(described(step))})")
@@ -225,14 +225,14 @@ class LoopWriter:
             self.parent.line(text)
 
     def _take(self, step: Compute) -> None:
-        """Before the first use of a buffer: reuse that of the last call, if it was kept and fits."""
+        """Before the first use of a buffer: reuse the buffer of the last call, if it was kept and fits."""
         p = self.parent
         if step.out in p.kept:
             name, number = p.name(step.out), str(p.kept[step.out])
             p.line(f"if {name} is None: {name} = taken({', '.join([number, *map(p.name, step.args)])})")
 
     def _out(self, step: Compute) -> str | None:
-        """Where an operator writes its result: text for its last argument."""
+        """Text for the last argument of an operator, the array into which it writes its result; None: a new array."""
         place, name = self.layout.places[step.out], self.parent.name(step.out)
         match place.kind:
             case "buffer":
@@ -251,7 +251,7 @@ class LoopWriter:
                 return None
 
     def _first_row(self, i: int, row: str, step: Compute) -> str:
-        """Text for the initial row as a place for the first result, if it is one."""
+        """Text for the initial row, if the first result may be written over it; else "None"."""
         if (self.me, i) not in self.layout.spent:
             return "None"
         others = [n for a in step.args if (n := self.parent.name(a)) != row]
@@ -277,7 +277,7 @@ class LoopWriter:
         return lines
 
     def _settle(self, step: Compute, unless: str = "") -> list[str]:
-        """After the first step: choose the buffer for the steps to come, `unless` it is chosen."""
+        """Lines that choose, after the first step, the buffer for later steps.  unless: a condition before the line."""
         place, name = self.layout.places[step.out], self.parent.name(step.out)
         if place.kind in ("buffer", "row") and not elementwise(step.op):
             return [f"{name} = contiguous({name})"]
@@ -287,7 +287,7 @@ class LoopWriter:
         return []
 
     def _check_state(self, i: int, state: CarriedState) -> list[str]:
-        """Text that raises unless the new row has the shape of the initial rows."""
+        """Lines that raise unless the new row has the shape of the initial rows."""
         update, init = self.layout.types[state.update], self.layout.types[state.init]
         if update.dtype != init.dtype or update.ndim != init.ndim - 1:
             raise ValueError(f"{self._state_label(i)}: expected {init.row()}, found {update} as its update")
@@ -298,7 +298,7 @@ class LoopWriter:
         return [f"if {new}.shape != {old}: raise wrong_shape({label}, {new}.shape, {old})"]
 
     def _allocate(self, k: Keep) -> list[str]:
-        """Room for the rows to keep, of the shape of the first one."""
+        """Lines that allocate the rows to keep, each of the shape of the first one."""
         if k.rows == 1:
             return []
         type, out = self.layout.types[k.value], self.parent.name(k.out)
@@ -354,7 +354,7 @@ class LoopWriter:
                 self.parent.line(f"if {self.t} + 1 == len({out}) < {most}: {out} = grow({out}, {most})")
 
     def _move_on(self) -> None:
-        """Advance: the states of this step become those of one step ago, all at once."""
+        """Write the end of a step: all at once, the states of this step become those of one step ago."""
         moves: list[Assignment] = []
         for i, state in enumerate(self.loop.states):
             rows, new = self.rows[i], self.parent.name(state.update)
@@ -391,7 +391,7 @@ class LoopWriter:
             p.line(f"{p.name(k.out)} = {p.name(first.out)}")
 
     def forget(self) -> None:
-        """Drop the arrays of the last step, after a loop that is inside no other."""
+        """Drop the arrays of the last step, after a loop that is inside no other loop."""
         names = [n for n in made_in(self.loop, self.parent.apart) if self.layout.types[n].ndim]
         states = [(i, s) for i, s in enumerate(self.loop.states) if s.type.ndim]
         rows = [r for i, _ in states for r in self.rows[i]]

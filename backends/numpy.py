@@ -1,4 +1,7 @@
-"""The executor of NumPy arrays."""
+"""The executor of NumPy arrays: it runs all loops as array steps, without kernels.
+
+A few operators have shorter functions here, with the same bits and less Python around NumPy's call.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +34,16 @@ class NumPy:
         return np
 
     def compile(self, program: Program) -> Compiled:
-        """The program as array steps.
+        """Compile the program as array steps.
 
-        Raises ValueError when the program contradicts itself, as a state whose update has another
+        Raises ValueError when the program contradicts itself, as with a state whose update has another
         dtype.
         """
         return compile_steps(program, np, bind)
 
 
 def bind(op: Op) -> Callable[..., Any]:
-    """The function of an op: the table's, or an equal one with less Python around it."""
+    """Return the function of an op: the table's, or one with the same results and less Python around it."""
     options = op.options
     if op.name in ("dot", "matmul") and not options:
         plain: Callable[..., Any] = getattr(np, op.name)
@@ -59,7 +62,7 @@ def _reduction(
 
 
 def _sigmoid(x: Any, out: Any = None) -> Any:
-    """1 / (1 + exp(-x)) with one temporary at most.  Overflow is silent during a call."""
+    """Compute 1 / (1 + exp(-x)) with at most one temporary.  Overflow is silent during a call."""
     t = np.negative(x, out)
     if t.ndim == 0:
         return np.reciprocal(np.add(np.exp(t), ONE[t.dtype.char]))
@@ -69,5 +72,5 @@ def _sigmoid(x: Any, out: Any = None) -> Any:
 
 
 def make() -> NumPy:
-    """The executor."""
+    """Make the executor."""
     return NumPy()

@@ -1,12 +1,12 @@
-"""Linear recurrences of few lanes on a device in one launch: every element is read once and written once.
+"""Runs linear recurrences of few lanes on a device in one launch: every element is read once and written once.
 
 A block takes a tile of steps and lanes, and each of its threads a chunk of steps.  The maps of the chunks compose to
-one map of the tile, which is published at once; where its steps start is found from the maps of the tiles before it in
-its group and from the state that the group starts with, which is known once the group before is done.  So blocks wait
-for one another, but only for those that began earlier.  Maps are always composed in the same order: results are the
-same bits at each run.
+one map of the tile, which the block publishes immediately.  The state before a tile follows from the maps of the tiles
+before it in its group and from the state before the group, which is known once the group before is done.  So blocks
+wait for one another, but only for blocks that began earlier.  Maps are always composed in the same order: each run
+gives the same bits.
 
-What is published are words of 8 bytes, which are written at once: 32 bits of a number, and a flag that says so.
+Blocks publish words of 8 bytes, each written in one store: 32 bits of a number, and a flag that they are there.
 
 [Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016]
 """
@@ -31,7 +31,7 @@ __all__ = ["Shape", "Tiles", "one_pass", "shape_of", "text"]
 
 Array = Any
 STEPS = 16
-"""So many steps a thread composes, and then runs."""
+"""The number of steps that a thread composes, and then runs."""
 
 _MAPS = """
 #define CHUNKS (THREADS / WIDE)
@@ -70,7 +70,7 @@ INLINE Map scan(Map own, Map *ends_of_warps, Map &warp_end, Map &all) {
 """
 """A step, a chunk or a tile is a map of states: s becomes s * f + r.
 
-`scan` composes the maps of all chunks before that of a thread; also those up to the end of its warp, and all of them.
+`scan` composes the maps of all chunks before that of a thread, those up to the end of its warp, and all of them.
 """
 _PUBLISHED = """
 template <class X> INLINE void publish(volatile uint64 *to, X x) {
@@ -120,7 +120,7 @@ INLINE void look_back(volatile uint64 *maps, volatile uint64 *known, const T *in
     if (ending && place == GROUP - 1) publish(known + (group + 1) * lanes * WORDS, ends[w]);
 }
 """
-"""`look_back` publishes the map of a tile, and finds where each lane of it starts and where the next tile will start.
+"""`look_back` publishes the map of a tile, and finds each lane's state at the start of this tile and of the next one.
 
 The latter is computed as the next tile does it, to the last bit: else maps that overflow there would not be noticed.
 """
@@ -193,9 +193,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, TOGETHER) {NAME}("""
 
 @dataclass(frozen=True)
 class Shape:
-    """How a block is cut.  wide: lanes side by side; look: maps of earlier tiles that a thread reads.
+    """The shape of a block.  wide: lanes side by side; look: how many maps of earlier tiles a thread reads.
 
-    together: blocks that a multiprocessor holds, at least.
+    together: the least number of blocks that a multiprocessor holds.
     """
 
     threads: int
@@ -205,7 +205,7 @@ class Shape:
 
 
 def shape_of(dtype: str, lanes: int) -> Shape:
-    """The shape for a dtype and so many lanes: the fastest of those measured on an H200."""
+    """The shape for a dtype and a number of lanes: the fastest of those measured on an H200."""
     wide = 1 << (lanes - 1).bit_length()
     if np.dtype(dtype).itemsize == 4:
         return Shape(256, min(wide, 32), 2 if wide > 1 else 1, 4)
@@ -213,7 +213,7 @@ def shape_of(dtype: str, lanes: int) -> Shape:
 
 
 class Tiles:
-    """How steps and lanes are cut.  rows: steps of a tile; bands: tiles beside one another; groups: of tiles."""
+    """How steps and lanes are cut into tiles.  rows: steps of a tile; bands: tiles side by side; groups: how many."""
 
     def __init__(self, n: int, lanes: int, shape: Shape) -> None:
         chunks = shape.threads // shape.wide
@@ -225,7 +225,7 @@ class Tiles:
 
 @cache
 def text(dtype: str, shape: Shape) -> str:
-    """The CUDA text of a dtype."""
+    """Return the CUDA text for a dtype and a shape of blocks."""
     close = f"{CLOSE * float(np.finfo(dtype).eps)!r}" if dtype.startswith("float") else "-1"
     named = {"CLOSE": close, "STEPS": STEPS, **{name.upper(): value for name, value in asdict(shape).items()}}
     defined = "".join(f"#define {name} {value}\n" for name, value in named.items())
@@ -235,9 +235,9 @@ def text(dtype: str, shape: Shape) -> str:
 def one_pass(
     launcher: Launcher, function: Any, shape: Shape, given: Sequence[Any], out: Array, n: int, lanes: int
 ) -> Array:
-    """Write all rows; return what blocks published: its word 1 says whether two chunks disagreed where they meet.
+    """Compute all rows; return the words that blocks published: word 1 is set if two chunks disagreed where they meet.
 
-    given: factors and terms, each with the elements from row to row and from lane to lane, and the first state.
+    given: factors and terms, each followed by its strides, in elements, over rows and lanes; then the first state.
     """
     cut = Tiles(n, lanes, shape)
     words = out.dtype.itemsize // 4

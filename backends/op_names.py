@@ -1,4 +1,4 @@
-"""The names that operators have in generated text."""
+"""Gives each operator a name in the generated source text, one that no keyword and no other name there has."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ RESERVED = {
 
 @dataclass
 class OpNames:
-    """given: names of operators; on_host: of those that compute numbers on the host.
+    """The names of the operators of one text.
 
-    taken: by name the number that it was last given with.
+    given: by operator; on_host: the names of those that compute numbers on the host.  taken: for each name in use, the
+    last number that was appended to it.
     """
 
     given: dict[Op, str] = field(default_factory=dict[Op, str])
@@ -30,7 +31,7 @@ class OpNames:
     taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESERVED, 0))
 
     def name(self, op: Op) -> str:
-        """The name an op is bound to: its own, numbered where several share it."""
+        """The name that an op is bound to: its own, with a number where several ops share it."""
         if op not in self.given:
             base = re.sub(r"\W", "_", op.name, flags=re.ASCII)
             tail = [str(v) for _, v in op.params for v in _flat(v)]
@@ -38,11 +39,11 @@ class OpNames:
         return self.given[op]
 
     def here(self, op: Op) -> str:
-        """The name of the same operator for numbers on the host."""
+        """The name of the function of an op for numbers on the host."""
         return self.on_host.setdefault(op, f"h_{self.name(op)}")
 
     def _unused(self, name: str) -> str:
-        """An unused name."""
+        """Return the name, with a number where it is in use or not allowed."""
         bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bfh]_.*|part_.*|kernel_.*|_.*|\d.*|", name)
         i, found = self.taken.get(name, 0), name
         while found in self.taken or (bad and found == name):

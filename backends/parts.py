@@ -1,7 +1,7 @@
-"""Functions of a source text: code that is nested too deeply becomes a function, called in its place.
+"""Divides generated source text into functions: code that is nested too deeply becomes a function, called in its place.
 
 CPython refuses more than 20 nested loops and more than 100 levels of indentation.  The arguments of such a function are
-the names that it reads, its results those that are read later, including names that it assigns again.
+the names that it reads; it returns the results of the step that it stands for, and the arguments that it reassigns.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from scanopt.program.ir import Compute
 __all__ = ["COMMENT_AT", "DEEPEST", "FunctionPart", "SourceLine", "connect", "safe", "written"]
 
 DEEPEST = 12
-"""Levels of indentation at which a loop or a branch becomes a part: six loops inside one another."""
+"""The level of indentation at which a loop or a branch becomes a part: six nested loops."""
 COMMENT_AT = 48
 
 
 @dataclass
 class SourceLine:
-    """One line: its text with its indentation, a comment (already safe: see `safe`), and what it stands for.
+    """One line: its text with its indentation, a comment (already safe: see `safe`), and the step that it stands for.
 
     loop: the number of the innermost loop around it.  calls: the part that it calls.  makes: the name that it assigns,
-    if it may be left out where nothing reads that.
+    if the line may be removed where nothing reads that name.
     """
 
     text: str
@@ -37,7 +37,7 @@ class SourceLine:
 
 @dataclass
 class FunctionPart:
-    """One function: its lines, what it takes and, in the order made, all it may have to give.
+    """One function: its lines, the names that it takes, and the names that it gives back, in the order made.
 
     results: of the step that it stands for.  write: writes its lines.  loop: the number of the loop around it.
     """
@@ -52,8 +52,8 @@ class FunctionPart:
 
 
 def connect(parts: list[FunctionPart]) -> None:
-    """Find what each part takes and gives, and write the calls.  parts: each after the one that calls it, first
-    `program`."""
+    """Find the names that each part takes and gives, and write the calls.  parts: each after the one that calls it,
+    the first is `program`."""
     assigned = {id(p): _names(p.lines, ast.Store) for p in parts}
     mentioned = {id(p): _names(p.lines, ast.Load) | assigned[id(p)] for p in parts}
     for p in reversed(parts):
@@ -89,7 +89,7 @@ def _names(lines: Iterable[SourceLine], context: type[ast.expr_context]) -> dict
 
 
 def written(parts: list[FunctionPart]) -> Iterator[SourceLine]:
-    """All functions, one after the other."""
+    """Yield the lines of all functions, one after the other."""
     for p in parts:
         yield SourceLine("")
         yield SourceLine(f"def {p.name}({', '.join(p.takes)}):")
@@ -99,7 +99,7 @@ def written(parts: list[FunctionPart]) -> Iterator[SourceLine]:
 
 
 def safe(text: str) -> str:
-    """Text that can stand in a comment: one line, nothing but ASCII, in quotes.
+    """Quote a text for a comment: one line of ASCII.
 
     >>> print(safe('a' + chr(10) + 'b'))
     'a\\nb'

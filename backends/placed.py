@@ -1,4 +1,8 @@
-"""A NumPy program, called with arrays that may be on a device, or that may be moved to one."""
+"""Decides where each call of a program runs: by the NumPy executor, or on a device.
+
+Calls with arguments on a device run there.  Calls with arguments on the host are moved to a device where that is
+predicted to be at least `MARGIN` times faster, and where results need not be exact.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,22 @@ from scanopt.program.ir import Program
 __all__ = ["Placed"]
 
 WORTH = 2e-3
-"""So many seconds here are worth asking whether there is a device."""
+"""Seconds predicted on the host from which on a device is considered."""
 MARGIN = 2.0
-"""So many times faster a call has to be there: predictions are estimates, and the bits of results may differ."""
+"""How many times faster a call must be on a device: predictions are estimates, and the bits of results may differ."""
 SIZES, PROGRAMS = 64, 4
-"""Of so many sizes it is remembered where calls run, and so many programs for a device are kept."""
+"""The most sizes of arguments for which a choice is remembered; the most programs for a device that are kept."""
 
 
 class Placed:
     """A program that runs where its arguments are: on a device if one of them is there and `follow` holds.
 
-    Then arguments of the host are moved there, too, if that is predicted to be worth it, transfers counted, unless
-    results are to be exact.
-    host: it, made for NumPy arrays, whose attributes this has.  model: of its costs there; threads: that it runs on at
-    most.  others: programs that compute the same, and may be faster on a device for these arguments.
+    With `follow`, and unless results must be exact, a call whose arguments are all on the host also runs on a device if
+    that is predicted to be faster, transfers included.
+
+    host: the program compiled for NumPy arrays; this object has its attributes.  model: the cost model of `host`;
+    threads: the most threads that it runs on.  others: returns programs that compute the same and may be faster on a
+    device, for given arguments.
     """
 
     def __init__(
@@ -55,7 +61,7 @@ class Placed:
         return executor("cupy").compile(self.program)
 
     def _runs_there(self, arrays: Sequence[Any]) -> Iterator[Any]:
-        """What may run calls with these arguments on a device."""
+        """Yield the compiled programs that may run a call with these arguments on a device."""
         yield self._there
         for program in self.others(arrays) if self.others else ():
             if len(self._made) >= PROGRAMS:
@@ -74,7 +80,7 @@ class Placed:
         if there is not None:
             try:
                 moved: list[Any] = there(values)
-            except MemoryError:  # there may be more here
+            except MemoryError:  # the host may have more
                 return self.host(values)
             return moved
         try:
@@ -94,11 +100,11 @@ class Placed:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Where calls ran that are worth the question, and what was predicted."""
+        """For the sizes of arguments at which a device was considered: where calls ran, and the predicted times."""
         return tuple(dict.fromkeys(choice.text for choice in self._choices.values() if choice.text))
 
     def _choice(self, values: Sequence[Any]) -> _Choice:
-        """Where calls with arguments of these sizes run."""
+        """Choose where calls with arguments of these sizes run; the choice is remembered."""
         arrays = [np.asarray(v) for v in values if not on_device(v)]
         if len(arrays) < len(values):
             return _HERE
@@ -137,7 +143,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What runs calls on a device, None where they run here; and what was predicted."""
+    """The program that runs calls on a device, or None where they run on the host; and the predictions, as text."""
 
     there: Any = None
     text: str = ""

@@ -1,7 +1,7 @@
-"""Predicted seconds of a call, here and on a device, by the cost models and for the sizes of its arguments.
+"""Predicts the seconds of a call, on the host or on a device, by a cost model and for the sizes of its arguments.
 
-Of a branch that nothing decides beforehand the slower side counts.  Where a length or a number of steps follows from
-values that only the run tells, nothing is predicted.
+Of a branch whose condition is not known beforehand the slower side counts.  Where a length or a number of steps depends
+on values that are only known when the program runs, nothing is predicted.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ __all__ = ["Known", "LoopPrice", "Prices", "UnknownSizesError", "moved_seconds",
 
 Known = Mapping[str, Operand]
 LoopPrice = Callable[[Loop, int, Known], float | None]
-"""Seconds of a loop of so many steps; None where each operator of each step has the price of the model."""
+"""Predicts the seconds of a loop of a number of steps; None: price each operator of each step by the model."""
 
 
 class UnknownSizesError(Exception):
-    """A length or a number of steps that only the run tells."""
+    """A length or a number of steps is only known when the program runs."""
 
 
 def sizes_of(program: Program, values: Sequence[Any]) -> Known:
-    """What is known of all names of a program for these arguments: shapes, and numbers that shapes depend on.
+    """Find the shapes of all names of a program for these arguments, and the numbers that shapes depend on.
 
     Raises UnknownSizesError where the arguments do not fit.
     """
@@ -49,7 +49,7 @@ def sizes_of(program: Program, values: Sequence[Any]) -> Known:
 
 
 def moved_seconds(program: Program, known: Known, rates: DeviceRates) -> float:
-    """Seconds in which the arguments are moved to a device of these rates and the results back."""
+    """Predict the seconds for moving the arguments to a device of these rates, and the results back."""
     names = (*(x.name for x in program.inputs), *program.outputs)
     return sum(rates.array + _bytes(known[name]) / rates.moved for name in names)
 
@@ -62,13 +62,13 @@ def _bytes(x: Operand) -> float:
 
 @dataclass(frozen=True)
 class Prices:
-    """Predicts seconds by a cost model, whose prices are nanoseconds.  loop: prices loops by themselves."""
+    """Predicts seconds by a cost model, whose prices are nanoseconds.  loop: predicts whole loops, where it can."""
 
     model: CostModel
     loop: LoopPrice = lambda loop, n, known: None
 
     def seconds(self, steps: Sequence[Step], known: Known) -> float:
-        """Seconds of some steps.  Raises UnknownSizesError."""
+        """Predict the seconds of some steps.  Raises UnknownSizesError."""
         try:
             return sum(self._step(step, known) for step in steps)
         except KeyError as name:  # of a side whose shapes do not fit
@@ -88,7 +88,7 @@ class Prices:
         return int(count) * self.one_step(step, known) if own is None else own
 
     def one_step(self, loop: Loop, known: Known) -> float:
-        """Seconds of a step of a loop."""
+        """Predict the seconds of one step of a loop."""
         model = self.model
         rows = [Work("seq", None, (known[r.source],), known[r.out]) for r in loop.reads]
         kept = [Work("stack" if k.rows is None else "tail", None, (), known[k.value]) for k in loop.keeps]

@@ -1,9 +1,10 @@
-"""Linear recurrences on a device, all steps in one launch, however few lanes there are.
+"""Runs the operators for linear recurrences on a device, all steps in one launch, however few lanes there are.
 
-With few lanes, steps are cut into chunks, which are run in one pass (`one_pass.py`).  Where the end of a chunk is not
-the start of the next one, up to a few units in the last place, all steps are run one after the other, as with many
-lanes: each is a thread.  That is a second launch, which returns at once where nothing is wrong: the host need not ask.
-Filters with fixed coefficients are run by lanes, too, which keeps the bits of the loop.
+With many lanes, each lane is a thread that runs all steps in order.  With few lanes, steps are cut into chunks, which
+run in one pass (`one_pass.py`).  Where the end of a chunk differs from the start of the next one by more than a few
+units in the last place, all steps are run again, one thread per lane.  That is a second launch, which returns
+immediately where no chunks disagree, so the host need not wait for the answer.  Filters with fixed coefficients always
+run one thread per lane, which keeps the bits of the loop.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ __all__ = ["LinearRecurrences", "text_by_lanes"]
 
 Array = Any
 THREADS, DEPTH = 128, 8
-"""Threads of a block that runs lanes, and steps that are read while those before them are computed."""
+"""The threads of a block that runs lanes; the number of steps that are prefetched while earlier ones are computed."""
 LEAST = 32
-"""Fewer steps are run one after the other."""
+"""Up to this many steps are not cut into chunks."""
 ENOUGH = 100_000
-"""Rows of so many bytes keep a device busy without chunks (measured on an NVIDIA H200)."""
+"""Rows of at least this many bytes keep a device busy without chunks (measured on an NVIDIA H200)."""
 DTYPES = ("int32", "int64", "float32", "float64")
 
 _START = """
@@ -97,7 +98,7 @@ _ARGUMENTS = {
 
 @cache
 def text_by_lanes(what: str, dtype: str) -> str:
-    """The CUDA text in which a thread runs a lane: "run" or "filter"."""
+    """Return the CUDA text of a kernel, "run" or "filter", in which each thread runs one lane."""
     defined = f"#define THREADS {THREADS}\n#define DEPTH {DEPTH}\ntypedef {TYPES[dtype]} T;"
     return HEAD + defined + _START.format(name=NAME, arguments=_ARGUMENTS[what]) + _BODIES[what]
 
@@ -120,7 +121,7 @@ class LinearRecurrences:
         self.launcher.launch(self._function(what, dtype), -(-lanes // THREADS), THREADS, given)
 
     def _rows(self, x: Array, shape: tuple[int, ...], dtype: Any) -> tuple[Array, int]:
-        """Rows one after the other, and whether there is an element for each lane (else one for all)."""
+        """Return x as contiguous rows, and whether a row has one element per lane (1) or one for all lanes (0)."""
         if x.dtype == dtype and x.shape[1:] == shape and x.flags.c_contiguous:
             return x, int(prod(shape) > 1)
         rows = aligned(x, len(shape)).astype(dtype, copy=False)
@@ -131,7 +132,7 @@ class LinearRecurrences:
         return self.launcher.xp.ascontiguousarray(rows), 0
 
     def recurrence(self, plain: Callable[..., Array], init: Array, a: Array, x: Array) -> Array:
-        """Row t is a[t] * (row t - 1) + x[t].  plain: computes it where no kernel does."""
+        """Compute the rows: row t is a[t] * (row t - 1) + x[t].  plain: the function to call where no kernel fits."""
         dtype, shape, n = init.dtype.name, init.shape[1:], x.shape[0]
         lanes = prod(shape)
         if dtype not in DTYPES or not n or not lanes or a.shape[0] != n or init.shape[0] != 1:
@@ -150,7 +151,7 @@ class LinearRecurrences:
         return out
 
     def filtered(self, plain: Callable[..., Array], init: Array, x: Array, *factors: Array) -> Array:
-        """Row t is ((row t - 1) * a + (row t - 2) * b) + x[t], bit for bit as the loop has it."""
+        """Compute the rows, with the bits of the loop: row t is ((row t - 1) * a + (row t - 2) * b) + x[t]."""
         dtype, shape, n = init.dtype.name, init.shape[1:], x.shape[0]
         lanes = prod(shape)
         if dtype not in DTYPES or not n or not lanes or init.shape[0] != len(factors):

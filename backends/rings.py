@@ -1,7 +1,7 @@
-"""The rows of a state that looks far back, in generated text: a list, as a ring, and the initial rows beside it.
+"""Writes source text for a state that is read many steps back: its rows are in a ring buffer, a list.
 
 Neither the text nor the time of a step grows with the number of rows, and no row is copied: the row of step t
-is at place t, modulo the number of rows.  Rows of steps before the first one are initial rows.
+is at place t, modulo the number of rows.  Rows of steps before the first one are read from the initial rows.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from dataclasses import dataclass
 __all__ = ["FEW", "Ring"]
 
 FEW = 32
-"""So many rows have a name each: to move them on costs less than to look them up."""
+"""Up to this many rows have a name each: moving them on costs less than looking them up."""
 
 
 @dataclass(frozen=True)
 class Ring:
-    """Text about the rows of one state.
+    """Writes the text that reads and writes the rows of one state.
 
-    name: of the list.  count: of rows.  init: the initial rows.  t, steps: the number of the step, and of all.
+    name: of the list.  count: of rows.  init: name of the initial rows.  t, steps: names of the step's number and of
+    the number of steps.
     """
 
     name: str
@@ -29,17 +30,17 @@ class Ring:
     steps: str
 
     def start(self) -> str:
-        """Before the first step: room for the rows that will be written."""
+        """Text before the first step: makes the list, with a place for each row that will be written."""
         return f"{self.name} = [None] * ({self.steps} if {self.steps} < {self.count} else {self.count})"
 
     def row(self, k: int) -> str:
-        """The row of k steps ago."""
+        """Text for the row of k steps ago."""
         return f"{self._initial(k)} if {self.t} < {k} else {self.name}[({self.t} - {k}) % {self.count}]"
 
     def write(self, new: str, free: str, spent: bool) -> Iterator[str]:
-        """After a step: its row takes the place of the oldest one.
+        """Lines after a step: its row takes the place of the oldest one.
 
-        free: what that one is called from then on, or "".  spent: an initial row may be written to too.
+        free: the name under which the oldest row may be overwritten, or "".  spent: initial rows may be overwritten.
         """
         place = f"{self.name}[{self.t} % {self.count}]"
         if free:

@@ -1,8 +1,8 @@
-"""Scratch arrays that loops leave for the next call: which ones, and where they are kept between calls.
+"""Keeps the scratch arrays of loops from one call to the next, which saves allocating them again.
 
-A value that is computed in a loop, in an array that each step overwrites, may be computed in the same array at the next
-call, if no name outside the loop refers to it.  If the arguments of its operator have other shapes, a new array is
-made.
+A value that a loop computes in an array that each step overwrites may be computed in the same array at the next call,
+if no name outside the loop refers to that array.  If the arguments of its operator then have other shapes, a new array
+is made.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = Any
 
 
 def kept_buffers(program: Program, layout: Layout) -> dict[str, int]:
-    """Names whose buffers are kept, numbered, in the order of the program."""
+    """The names whose buffers are kept between calls, numbered in the order of the program."""
     keeping = {layout.number[id(loop)] for loop in program.loops() if loop.keep_buffers}
     outside = frozenset[Root]().union(*(layout.holds[x] for x, scope in layout.scope.items() if not scope))
     names = (step.out for step in program.walk() if isinstance(step, Compute) and not step.op.data_shape)
@@ -29,7 +29,7 @@ def kept_buffers(program: Program, layout: Layout) -> dict[str, int]:
 
 
 def _is_kept(name: str, layout: Layout, keeping: set[int], outside: frozenset[Root]) -> bool:
-    """Whether it has a buffer that outlives all steps of the loops around it, and no more."""
+    """Whether a name has a buffer that lives as long as the loops around it, and that nothing outside refers to."""
     scope = layout.scope[name]
     return (
         bool(scope)
@@ -41,7 +41,7 @@ def _is_kept(name: str, layout: Layout, keeping: set[int], outside: frozenset[Ro
 
 
 class Shelf(threading.local):
-    """The arrays kept between calls, each thread its own: by number the array and the shapes it is for.
+    """The arrays kept between calls, separately for each thread: by number, the array and the shapes that it fits.
 
     >>> import numpy as np
     >>> shelf, row = Shelf(), np.zeros(3)
@@ -57,17 +57,17 @@ class Shelf(threading.local):
         self.wanted: dict[int, tuple[tuple[int, ...], ...]] = {}
 
     def taken(self, number: int, *args: Array) -> Array | None:
-        """The array kept for arguments of these shapes, which is then no longer kept; None if there is none."""
+        """Take the array kept for arguments of these shapes, which is then no longer kept; None if there is none."""
         shapes = self.wanted[number] = tuple(x.shape for x in args)
         before, array = self.arrays.pop(number, (None, None))
         return array if before == shapes else None
 
     def keep(self, number: int, array: Array | None) -> None:
-        """Keep an array for the arguments that `taken` was last asked for; None for nothing."""
+        """Keep an array for arguments of the shapes last given to `taken`; does nothing for None."""
         if array is not None:
             self.arrays[number] = self.wanted[number], array
 
     def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
-        """What generated text calls, by name."""
+        """The functions that generated text calls, by name."""
         yield "taken", self.taken
         yield "keep", self.keep

@@ -1,4 +1,4 @@
-"""Python source text for a loop program: array steps, loops with buffers that are reused.
+"""Writes Python source text for a loop program: array steps, and loops whose buffers are reused from step to step.
 
 All names in the text are made here; names chosen by users appear in comments only, escaped.
 """
@@ -42,12 +42,12 @@ SCALARS = {"int32", "int64", "float32", "float64"}
 
 @dataclass(frozen=True)
 class Source:
-    """Source text of a function `program`, perhaps with parts of it, and what its global names stand for.
+    """The source text of a function `program`, perhaps divided into parts, and the values of its global names.
 
-    ops: functions to bind, by name (`host_ops`: for NumPy).  kinds: of the dtypes of their arguments.  consts: arrays,
-    by name (`scalars`: as NumPy's scalars).  labels: texts for error messages, by number.  empties: loops to
-    evaluate without steps, by name, with the outer names they take.  titles: of profiled loops, by number.
-    stands_for: the steps and loops of its lines.  numbers: inputs that are read on the host.
+    ops: functions to bind, by name (`host_ops`: for NumPy).  kinds: for each op, the kinds of dtype of its arguments.
+    consts: arrays, by name (`scalars`: as NumPy's scalars).  labels: texts for error messages, by number.  empties:
+    loops to evaluate without steps, by name, with the outer names that they take.  titles: of profiled loops, by
+    number.  stands_for: the steps and loops of its lines.  numbers: inputs that are read on the host.
     """
 
     text: str
@@ -64,7 +64,7 @@ class Source:
 
 
 def program_source(program: Program, infix: bool = True, choice: Choice | None = None) -> Source:
-    """The source text of a program.
+    """Write the source text of a program.
 
     infix: write arithmetic of two scalars of one dtype as `a + b`; right for NumPy, whose scalars
     compute like its arrays.  choice: which loops have kernels, to be called in their place.
@@ -83,7 +83,7 @@ def program_source(program: Program, infix: bool = True, choice: Choice | None =
 
 
 def _kinds(program: Program, found: Layout) -> dict[Op, set[str]]:
-    """By operator the kinds of dtype that its arguments have somewhere in the program."""
+    """For each operator, the kinds of dtype that its arguments have anywhere in the program."""
     kinds: dict[Op, set[str]] = {}
     for step in program.walk():
         if isinstance(step, Compute):
@@ -93,7 +93,7 @@ def _kinds(program: Program, found: Layout) -> dict[Op, set[str]]:
 
 @dataclass
 class Writer:
-    """What text has been written so far."""
+    """Writes the text of a program; holds what has been written so far."""
 
     source: Program
     layout: Layout
@@ -125,12 +125,12 @@ class Writer:
         calls: FunctionPart | None = None,
         makes: str = "",
     ) -> None:
-        """One line, with a comment at its end (already safe: see `safe`)."""
+        """Write one line, with a comment at its end (already safe: see `safe`)."""
         text = "    " * self.depth + text if text or calls else ""
         self.lines.append(SourceLine(text, comment, step, self.loop, calls, makes))
 
     def block(self, head: str, write: Callable[[], None], comment: str = "") -> None:
-        """A line ending in a colon, and what `write` writes, one level deeper."""
+        """Write a line that ends in a colon, and the lines that `write` writes, one level deeper."""
         self.line(head, comment)
         self.depth += 1
         start = len(self.lines)
@@ -140,7 +140,7 @@ class Writer:
         self.depth -= 1
 
     def step(self, step: Loop | Branch, write: Callable[[], None]) -> None:
-        """A loop or a branch, by the function that writes it; as a part if it is nested too deeply."""
+        """Write a loop or a branch by calling `write`; later and as a separate part if it is nested too deeply."""
         if self.depth < DEEPEST:
             write()
             return
@@ -156,12 +156,12 @@ class Writer:
 
     @cached_property
     def numbers(self) -> HostNumbers:
-        """Those that are known on the host."""
+        """The numbers that are known on the host."""
         device = not self.infix and self.choice is not None  # CUDA graphs would keep what a host has computed
         return HostNumbers(self.source, self.names, self.layout.types, device)
 
     def length(self, name: str) -> str:
-        """The text of a number that the host reads: where it is known there, nobody waits for a device."""
+        """The text of a number that the host reads; if the host can compute it, nothing waits for a device."""
         return self.numbers.text(name) or self.name(name)
 
     def _name_all(self) -> None:
@@ -178,23 +178,23 @@ class Writer:
         self.stands_for.names = self.names
 
     def described(self, name: str) -> str:
-        """A name for error messages: the user's label of an input, else the name itself."""
+        """The name to show in error messages: the user's label of an input, else the name itself."""
         return self.user_names.get(name, name)
 
     def label(self, text: str) -> int:
-        """The number of a text for error messages."""
+        """Note a text for error messages; return its number."""
         self.labels.append(text)
         return len(self.labels) - 1
 
     def title(self, titles: tuple[str, ...]) -> int:
-        """The number of the titles of a profiled loop."""
+        """Note the titles of a profiled loop; return their number."""
         self.titles.append(titles)
         return len(self.titles) - 1
 
     # The program
 
     def program(self) -> str:
-        """The whole text."""
+        """Write the whole text, and return it."""
         self._name_all()
         head = ["# generated by scanopt from a loop program"]
         for x in self.source.inputs:
@@ -206,7 +206,7 @@ class Writer:
             self.consts[self.name(c.name)] = c.value
         takes = [self.numbers.argument(x.name) for x in self.source.inputs]
         self.parts.append(FunctionPart("program", takes, write=self._steps))
-        for part in self.parts:  # which grow meanwhile
+        for part in self.parts:  # writing a part may add others
             self.lines, self.depth, self.loop = part.lines, 1, part.loop
             part.write()
         self.numbers.drop_unread(self.parts)
@@ -234,7 +234,7 @@ class Writer:
         self._return()
 
     def _straight(self, steps: tuple[Step, ...], at_end: bool = True) -> None:
-        """Steps outside of loops.  at_end: let go of arrays after the last step too."""
+        """Write steps outside of loops.  at_end: release arrays after the last step, too."""
         mine = {name for step in steps for name in names_made(step)}
         found = self.choice.segments(steps, self.layout.types, self.layout.last_use) if self.choice else []
         starts = {segment.start: segment for segment in found}
@@ -254,7 +254,7 @@ class Writer:
                 self._forget(position, step, mine)
 
     def _segment(self, segment: Segment, steps: tuple[Step, ...], mine: set[str]) -> None:
-        """Operators that are kernels together, and array steps for where these give None."""
+        """Write the calls of a segment's kernels, each followed by the array steps that run where it gives None."""
         inside = range(segment.start, segment.stop)
         own = {s.out for part in segment.parts for s in part.steps}
         place = {name: i for i in inside for name in names_made(steps[i]) if name in own}
@@ -303,7 +303,7 @@ class Writer:
         self.block("else:", lambda: side(*step.sides[1]))
 
     def compute(self, step: Compute, out: str | None = None) -> None:
-        """One operator, written into `out` where that is given."""
+        """Write one operator.  out: the text of the array into which it puts its result, if any."""
         if self.numbers.computed.get(step.out) is step:
             self._on_host(step)
             return
@@ -320,7 +320,7 @@ class Writer:
         self.line(f"{self.name(step.out)} = {text}", str(step.type), step, makes=makes)
 
     def _on_host(self, step: Compute) -> None:
-        """A number computed on the host, and on the device where that reads it."""
+        """Write a number computed on the host, and the line that copies it to the device, where that is read."""
         here, there = self.numbers.here(step.out), self.name(step.out)
         if step.op.name == "shape_i":
             text = self.numbers.shape(step)
@@ -330,14 +330,14 @@ class Writer:
         self.line(f"{there} = there({here})", makes=there)
 
     def _here(self, name: str) -> str:
-        """A number as NumPy takes it."""
+        """The name of a number on the host, or of a constant as NumPy's scalar."""
         if name in self.numbers.computed or name in self.numbers.given:
             return self.numbers.here(name)
         self.scalars[f"{self.name(name)}s"] = self.consts[self.name(name)]
         return f"{self.name(name)}s"
 
     def is_infix(self, step: Compute) -> bool:
-        """Whether it is arithmetic of two scalars of one dtype, no overflow left to chance."""
+        """Whether a step is arithmetic of two scalars of one dtype that may be written as `a + b`."""
         types = [self.layout.types[a] for a in step.args]
         dtypes = {t.dtype for t in types}
         return (
@@ -351,7 +351,7 @@ class Writer:
         )
 
     def _scalar(self, name: str) -> str:
-        """A 0-d value as an operand of `+`: inputs and constants have a scalar form."""
+        """The name of a 0-d value as an operand of `+`: inputs and constants have a second name, for their scalar."""
         plain = self.name(name)
         if plain in self.consts:
             self.scalars[f"{plain}s"] = self.consts[plain]
@@ -359,14 +359,14 @@ class Writer:
         return f"{plain}s" if plain[0] == "x" else plain
 
     def _forget(self, position: int, step: Step, mine: set[str]) -> None:
-        """Release arrays that nothing reads any more, and what a loop leaves behind."""
+        """Release the arrays that nothing reads after this step, and those of the last step of a loop."""
         if isinstance(step, Loop) and id(step) not in self.apart:
             LoopWriter(self, step).forget()
         read = [n for n in dict.fromkeys(names_read(step)) if n in mine]
         self._delete([n for n in read if self.layout.last_use.get(n) == position])
 
     def _leave(self, steps: tuple[Step, ...]) -> None:
-        """At the end of a side, release all its arrays."""
+        """At the end of a side of a branch, release the arrays that are still alive."""
         made = [n for step in steps for n in names_made(step)]
         self._delete([n for n in made if self.layout.last_use.get(n, len(steps)) == len(steps)])
 
@@ -392,7 +392,7 @@ class Writer:
     # What loops need
 
     def empty(self, loop: Loop) -> str:
-        """The call that computes what a loop without steps keeps."""
+        """The text of the call that makes the results of a loop that runs no step."""
         inner = set(made_in(loop, ()))
         outer = tuple(n for n in dict.fromkeys(names_read(loop)) if n not in inner)
         name = f"no_steps_{len(self.empties)}"

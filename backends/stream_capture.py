@@ -1,7 +1,8 @@
-"""Captures what CuPy launches, as a CUDA graph with memory of its own.
+"""Captures the launches that CuPy makes, as a CUDA graph with its own memory.
 
-A graph has the addresses of all arrays that its launches read and write.  They come from a pool that nothing else uses
-and that lives as long as the graph, so that nobody is given the memory of a value that was dropped while capturing.
+A graph holds the addresses of all arrays that its launches read and write.  They come from a pool that nothing else
+uses and that lives as long as the graph: else the memory of a value that was dropped while capturing could be given to
+another array, and the graph would overwrite it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Array = Any
 class StreamReplay:
     """A CUDA graph, the arrays that it reads and writes, and the pool of their memory.
 
-    used: recorded at the end of each use, for the next one may be on another stream.
+    used: an event recorded at the end of each use; the next use may be on another stream, and waits for it.
     """
 
     xp: Any
@@ -39,20 +40,20 @@ class StreamReplay:
         self.graph.launch()
 
     def end(self) -> None:
-        """The use on the current stream is over."""
+        """Record that the use on the current stream is over."""
         self.used.record()
 
 
 @dataclass(frozen=True)
 class StreamCapture:
-    """Captures on a stream of its own: CuPy refuses to on the default stream."""
+    """Captures launches on a new stream: CuPy refuses to capture on the default stream."""
 
     xp: Any
 
     def capture(self, like: Sequence[Array], run: Callable[[Sequence[Array]], Sequence[Array]]) -> StreamReplay:
-        """The launches of `run`, given arrays of the shapes and dtypes of `like`.
+        """Capture the launches of `run`, called with arrays of the shapes and dtypes of `like`.
 
-        Raises what `run` raises: CuPy does where the host would wait for the device, and for cuBLAS, cuSOLVER and
+        Raises the errors of `run`: CuPy raises where the host would wait for the device, and for cuBLAS, cuSOLVER and
         cuRAND.
         """
         cuda = self.xp.cuda
@@ -66,7 +67,7 @@ class StreamCapture:
                 try:
                     results = run(given)
                 except BaseException:
-                    with suppress(Exception):  # which the device raises for what was captured so far
+                    with suppress(Exception):  # the device complains about the unfinished capture
                         stream.end_capture()
                     raise
                 graph = stream.end_capture()

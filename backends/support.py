@@ -1,4 +1,4 @@
-"""Functions that generated source text calls besides operators: checks, buffers, results."""
+"""The functions that generated source text calls besides operators: checks, buffers, results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST_ROOM = 32
 
 
 def support(xp: Any, labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    """The functions by the names they have in generated text.
+    """Return the functions, by the names that they have in generated text.
 
     labels: texts for error messages; generated text refers to them by number, so that no name
     chosen by a user gets into it.
@@ -50,38 +50,38 @@ def _checks(labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
 
 def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
     def renew(x: Array, row: Array | None) -> Array:
-        """x, copied into `row`, or into a new array where there is none yet."""
+        """Copy x into `row`, or into a new array if `row` is None; return the copy."""
         if row is None:
             return xp.array(x)
         xp.copyto(row, x)
         return row
 
     def spare(row: Array, *others: Array) -> Array | None:
-        """A row that may be overwritten, if a result of these operands has exactly its shape."""
+        """Return `row` if it can be written to and a result of it and `others` has its shape; else None."""
         fits = np.broadcast_shapes(row.shape, *(x.shape for x in others)) == row.shape
         writable = row.flags.c_contiguous and getattr(row.flags, "writeable", True)
         return row if fits and writable else None
 
     def fewer(n: int, rows: Array) -> int:
-        """How many rows are kept of n."""
+        """The number of rows kept of n steps, where the last `rows` are wanted."""
         return min(n, int(rows))
 
     def room(n: int) -> int:
-        """The initial number of rows if at most n will be written."""
+        """The number of rows to allocate first, if at most n will be written."""
         return n if n < FIRST_ROOM else FIRST_ROOM
 
     def grow(rows: Array, n: int) -> Array:
-        """The same rows in an array with room for twice as many, at most n."""
+        """Copy the rows into an array of twice as many, but at most n."""
         more = xp.empty((min(2 * len(rows), n), *rows.shape[1:]), rows.dtype)
         more[: len(rows)] = rows
         return more
 
     def cut(rows: Array, n: int) -> Array:
-        """The first n rows, holding on to no more memory than they need."""
+        """Return the first n rows, copied unless they are all, so that no more memory stays in use."""
         return rows if len(rows) == n else rows[:n].copy()
 
     def recent(rows: Array, n: int) -> Array:
-        """After n writes to a ring buffer: the rows written last, oldest first."""
+        """After n writes to a ring buffer, return the rows written last, oldest first."""
         if n <= len(rows) or not len(rows):
             return cut(rows, n)
         return xp.roll(rows, -(n % len(rows)), axis=0)
@@ -94,7 +94,7 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
 
 def _numbers(xp: Any) -> dict[str, Callable[..., Any]]:
     def here(x: Array) -> Any:
-        """A number on the host."""
+        """Copy a number to the host, as a scalar."""
         return np.asarray(to_host(x))[()]
 
     return {"here": here, "there": xp.asarray}
@@ -102,11 +102,11 @@ def _numbers(xp: Any) -> dict[str, Callable[..., Any]]:
 
 def _results(xp: Any) -> dict[str, Callable[..., Any]]:
     def owned(x: Array) -> Array:
-        """x in memory of its own."""
+        """Copy x."""
         return xp.array(x)
 
     def writable(x: Array) -> Array:
-        """x itself, unless it is one that cannot be written to entry by entry."""
+        """Return x, copied if it is read-only or if several of its entries share memory."""
         spread = any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True))
         return x.copy() if spread or not getattr(x.flags, "writeable", True) else x
 

@@ -1,4 +1,4 @@
-"""Times of profiled loops: the functions that generated text calls."""
+"""Measures profiled loops: the functions that generated source text calls around a loop and its steps."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["described", "timing"]
 
 
 class _Timer:
-    """The times of the parts of a step, in one run of a loop: from the end of one part to that of the next."""
+    """Adds up the times of the parts of a step, in one run of a loop: from the end of one to the end of the next."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock, self._last = clock, 0.0
         self.parts: dict[int, list[float]] = {}
 
     def begin(self) -> float:
-        """A step begins now."""
+        """Note that a step begins now; return the time."""
         self._last = self._clock()
         return self._last
 
     def took(self, number: int) -> None:
-        """The part of this number ends now."""
+        """Note that the part of this number ends now."""
         now, part = self._clock(), self.parts.setdefault(number, [0, 0.0])
         part[0] += 1
         part[1] += now - self._last
@@ -35,10 +35,10 @@ class _Timer:
 def timing(
     titles: Sequence[tuple[str, ...]], labels: Sequence[str], clock: Callable[[], float]
 ) -> dict[str, Callable[..., Any]]:
-    """The functions by the names they have in generated text, which knows titles and parts by their numbers."""
+    """Return the functions, by their names in generated text, which refers to titles and parts by numbers."""
 
     def record(number: int, steps: int, in_step: float, start: float | None, timer: _Timer | None = None) -> None:
-        """One run of a loop that began at `start`; None if nothing is left of the loop."""
+        """Record one run of a loop that began at `start`; None if nothing is left of the loop."""
         total = 0.0 if start is None else clock() - start
         parts = {labels[i]: (int(calls), spent) for i, (calls, spent) in timer.parts.items()} if timer else {}
         for title in titles[number]:
@@ -48,7 +48,7 @@ def timing(
 
 
 def described(step: Step) -> str:
-    """A part of a step in profiles: what is computed, in the names of the program."""
+    """The name of a part of a step in profiles: its operation, in the names of the program."""
     if isinstance(step, Compute):
         return op_text(step.op, step.args)
     return f"if {step.condition}" if isinstance(step, Branch) else f"loop {step.label or 'without a name'}"

@@ -1,8 +1,9 @@
-"""Where the threads of a block need a barrier: the memory accesses between two barriers.
+"""Decides where the threads of a block need a barrier, by the memory accesses since the last barrier.
 
-If a statement is shared out among threads, thread i (modulo their number) accesses element i.  A chain of elementwise
-operators needs no barrier, since each thread reads only what it wrote.  All other pairs of accesses to one place need
-one: reading what another thread wrote, or overwriting what another thread read.
+It is used when a kernel in the language of `ir.py` is printed as CUDA.  If a statement is shared out among threads,
+thread i (modulo their number) accesses element i.  A chain of elementwise operators needs no barrier, since each thread
+reads only elements that it wrote itself.  All other pairs of accesses to one place, of which at least one writes, need
+a barrier between them: a thread reads what another thread wrote, or overwrites what another thread read.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ ANYWHERE = "*"
 
 @dataclass(frozen=True)
 class Access:
-    """A statement touches an array through a pointer.
+    """An access of a statement to an array, through a pointer.
 
-    own: element i by thread i alone, modulo the number of threads; first: by the first thread alone.
+    own: only thread i, modulo the number of threads, accesses element i; first: only the first thread accesses it.
     """
 
     pointer: str
@@ -50,7 +51,7 @@ class Access:
 
 
 def places_of(nest: Sequence[For]) -> Expr:
-    """The place of a nest of loops that a thread handles, as an index of a packed array."""
+    """The iteration of a nest of loops that a thread runs, as an index of a packed array."""
     found: Expr = ZERO
     for i, n in enumerate(nest):
         found = plus(found, times(Var(n.var), product(tuple(m.count for m in nest[i + 1 :]))))
@@ -58,7 +59,7 @@ def places_of(nest: Sequence[For]) -> Expr:
 
 
 class Waiting:
-    """The accesses since the last barrier."""
+    """The accesses since the last barrier, as statements are printed one after the other."""
 
     def __init__(self, body: Sequence[Stmt]) -> None:
         self.places = places_of_pointers(body)
@@ -66,7 +67,7 @@ class Waiting:
         self.versions: dict[str, int] = {}
 
     def moved(self, pointer: str) -> None:
-        """A pointer points elsewhere from now on."""
+        """Record that a pointer points elsewhere from now on."""
         self.versions[pointer] = self.versions.get(pointer, 0) + 1
 
     def met(self) -> None:
@@ -101,7 +102,7 @@ class Waiting:
     def _of(self, access: Access) -> set[PointedAt]:
         return self.places.get(access.pointer, {PointedAt(access.pointer)})
 
-    # What a statement touches
+    # The accesses of a statement
 
     def read(self, *values: Expr) -> list[Access]:
         """The accesses of a value that all threads read."""
@@ -110,7 +111,7 @@ class Waiting:
     def of(self, x: Stmt, loops: Sequence[tuple[str, tuple[str, ...]]]) -> list[Access]:
         """The accesses of a statement that is shared out among threads."""
         match x:
-            case Store(array=array, index=index, value=value):  # the first thread's
+            case Store(array=array, index=index, value=value):  # the first thread alone stores
                 found = [Access(a.array, False, a.index == ZERO, True) for v in (index, value) for a in loads(v)]
                 return [*found, Access(array, True, index == ZERO, True)]
             case Inner():

@@ -1,7 +1,9 @@
-"""Cache blocking: if all steps are elementwise, each block of elements runs all steps before the next block starts.
+"""Cache blocking of a loop inside a program: each block of elements runs all steps before the next block starts.
 
-The states of a block stay in the nearest cache and are not moved through memory at each step.  A loop that ends
-when all elements are done, and in which those that are done stay as they are, ends for each block when its own are.
+Lowering writes a nested loop so if all its steps are elementwise, so that no element reads another one, and if it
+keeps only last rows.  The states of a block then stay in the nearest cache and are not moved through memory at each
+step.  A loop may also end when all elements are done, if elements that are done no longer change: then each block ends
+when its own elements are done.
 """
 
 from __future__ import annotations
@@ -39,20 +41,20 @@ from scanopt.backends.kernels.values import Axes, Scalar, element_of
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
 
 BLOCK, MOST_STATES = 256, 8
-"""Elements of a block; so many states of that length fit into the nearest cache, with what their steps read."""
+"""Elements of a block; the most states of that length that fit into the nearest cache with what their steps read."""
 FEW = 32
-"""Elements of a block that ends early: what is done waits for few others, and vectors are full."""
+"""Elements of a block that ends early: few enough that elements that are done wait for few others, and vectors full."""
 WIDE = ("int64", "uint64")
 UNVECTORIZED = ("multiply", "floor_divide", "remainder", "right_shift", "power")
-"""Operations on dtypes for which processors have no vectors: each element ends by itself."""
+"""Operations on `WIDE` dtypes that processors have no vectors for: a block that ends early then has one element."""
 
 
 @dataclass(frozen=True)
 class Blocked:
     """How a loop runs in blocks.
 
-    axes: those of its states.  size: elements of a block.  done: of an element, whether it stays as it is from here on,
-    which ends the loop where it is so of all; "" if all steps run.
+    axes: of its states.  size: the number of elements of a block.  done: the name of the array that says which elements
+    no longer change; the loop ends when all of them are true.  "" if all steps run.
     """
 
     axes: Axes
@@ -61,9 +63,9 @@ class Blocked:
 
 
 def blocked(node: Nested, w: Lowering) -> Blocked | None:
-    """How a loop runs whose steps are elementwise and that keeps only last rows.
+    """Decide how to run a loop in blocks, if its steps are elementwise and it keeps only last rows.
 
-    None for other loops, for loops that read rows of a sequence, which are far apart from step to step, and for those
+    None for other loops, for loops that read rows of a sequence, which lie far apart from step to step, and for loops
     that change few elements at each step.
     """
     loop = node.loop
@@ -90,7 +92,7 @@ def blocked(node: Nested, w: Lowering) -> Blocked | None:
 
 
 def _done(node: Nested, axes: Axes, w: Lowering) -> str | None:
-    """What tells of an element whether it is done; "" if all steps run, None if elements go on after they were done."""
+    """The array that says which elements are done; "" if all steps run, None if elements change after they are done."""
     loop, made = node.loop, {out: n for n in node.nodes for out in n.outs}
     updates = {s.update for s in loop.states}
     if loop.until is None:
@@ -108,17 +110,17 @@ def _done(node: Nested, axes: Axes, w: Lowering) -> str | None:
 
 
 def _size(node: Nested) -> int:
-    """Elements of a block that ends early."""
+    """The number of elements of a block that ends early."""
     return 1 if any(isinstance(n, Map) and n.dtype in WIDE and n.op in UNVECTORIZED for n in node.nodes) else FEW
 
 
 def _held(node: Nested) -> list[str]:
-    """What has an array of a block: the states by their updates, and what else is kept."""
+    """The values that need an array per block: the updates of the states, and what else is kept."""
     return list(dict.fromkeys([*(s.update for s in node.loop.states), *(k.value for k in node.loop.keeps)]))
 
 
 def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
-    """Whether a value has one element for each of the axes, in order, or is a single number."""
+    """Whether a value has exactly these axes, in order, or is a single number."""
     if name in inside:
         return w.axes(name) in ((), axes)
     value = w.value(name)
@@ -133,9 +135,9 @@ def write_blocks(
     w: Lowering,
     emit: Callable[[Sequence[Node], set[str]], None],
 ) -> Expr:
-    """Write such a loop; the number of steps that it took.
+    """Write a loop in blocks; return the number of steps that it takes.
 
-    outs: places of what it keeps; steps: how many there are at most; emit: writes nodes, here of scalars.
+    outs: arrays for the last rows that it keeps; steps: the most steps; emit: writes nodes, here those of scalars.
     """
     blocks = _Blocks(node, plan, w, emit, outs, steps, product(plan.axes))
     b, shift = w.fresh("b"), Lit(plan.size.bit_length() - 1)
@@ -157,7 +159,7 @@ def write_blocks(
 
 
 class _Blocks:
-    """A loop being written, block by block.  most: the variable for the steps that a block took at most."""
+    """Writes a loop block by block.  most: the variable for the greatest number of steps that any block took."""
 
     def __init__(
         self,
@@ -175,7 +177,7 @@ class _Blocks:
         self.flags = w.fresh("s")
 
     def one(self, start: Expr, width: Expr) -> tuple[Stmt, ...]:
-        """The elements of one block, from their first step to their last one."""
+        """Write all steps of the elements of one block."""
         w, node, size = self.w, self.node, (self.size,)
         states, keeps = node.loop.states, node.loop.keeps
         kept = [w.fresh("s") for _ in states]
@@ -196,7 +198,7 @@ class _Blocks:
         return (*body, For(i, width, tuple(stores)))
 
     def _steps(self, start: Expr, width: Expr, kept: Sequence[str], others: Mapping[str, str]) -> Iterator[Stmt]:
-        """All steps of a block, up to the one at which all its elements are done."""
+        """Write the steps of a block, up to the one at which all its elements are done."""
         w, node, t = self.w, self.node, self.w.fresh("t")
         with w.into([]) as step:
             for r in node.loop.reads:

@@ -1,4 +1,7 @@
-"""Loops, or programs, all of whose operators are nodes."""
+"""The input of lowering: a loop, or a program as a loop of one step, all of whose operators are nodes (`nodes.py`).
+
+Shapes are known up to lengths; the lengths of the axes are decided later (`sizes.py`).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
 
 
 def rounds_by_layout(node: Node) -> bool:
-    """Whether NumPy rounds depending on how arguments lie in memory: in which order it adds."""
+    """Whether NumPy's rounding depends on the memory layout of arguments, because the order of its additions does."""
     return isinstance(node, _BY_LAYOUT) and np.dtype(node.dtype).kind == "f"
 
 
@@ -49,9 +52,10 @@ def walk(nodes: Iterable[Node]) -> Iterator[Node]:
 class Body:
     """A loop all of whose operators are nodes.
 
-    types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
-    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
-    program that may end early, all rows of which are results and read by nobody.  numbers: constants.
+    types: of all names that it mentions, including names made by the passes of this package.  outer: names defined
+    before the loop; `counts` are the numbers among them on which lengths depend.  whole: whether the body stands for a
+    program, not for one of its loops.  cut: the loop of a program that may end early, if it keeps all its rows as
+    results and no node reads these.  numbers: constants.
     """
 
     root: Nested
@@ -69,12 +73,12 @@ class Body:
 
     @property
     def outer(self) -> tuple[str, ...]:
-        """The names made before it, in the order in which it reads them."""
+        """The names defined before the loop, in the order in which it reads them."""
         return self.root.args
 
     @cached_property
     def ended(self) -> tuple[int, ...]:
-        """The numbers of the results that have as many rows as there were steps of the loop that may end early."""
+        """The numbers of the results that have one row for each step of the loop that may end early."""
         rows = {k.out for k in self.cut.keeps if k.rows is None} if self.cut else set()
         return tuple(i for i, k in enumerate(self.loop.keeps) if k.value in rows)
 
@@ -85,9 +89,9 @@ class Body:
 
     @cached_property
     def order(self) -> str:
-        """How arguments have to lie in memory for array steps to round as a kernel does: "packed", "forward" or "".
+        """How arguments must lie in memory so that array steps round as a kernel does: "packed", "forward" or "".
 
-        What exact programs ask for they lay out themselves.
+        Exact programs lay out these arguments themselves.
         """
         nodes = [] if self.exact else [*walk(self.root.nodes)]
         if any(rounds_by_layout(n) for n in nodes):

@@ -1,4 +1,8 @@
-"""The body of a loop that may be a kernel: its nodes, including those of nested loops and branches."""
+"""The first part of lowering: reads the steps of a loop or a program, nested loops and branches included, as nodes.
+
+The steps are first rewritten into forms that kernels have, and passes on nodes follow.  Raises NoForm, with the reason,
+if some operator has no node, or if a kernel could round differently from the array steps of the same program.
+"""
 
 from __future__ import annotations
 
@@ -51,20 +55,20 @@ from scanopt.program.text import names_made, names_read
 __all__ = ["body_of", "nodes_of_operator", "nodes_of_steps"]
 
 MOST = 1000
-"""Operators for which a compiler takes about two seconds."""
+"""The most operators of a kernel: a compiler takes about two seconds for them."""
 
 
 def body_of(
     loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False, device: bool = False
 ) -> Body:
-    """The body of a loop.  types: of all names of the program.  whole: whether it stands for a program, not for a loop.
+    """Read the body of a loop.  types: of all names of the program.  whole: whether the loop stands for a program.
 
-    device: whether it is for a device, where it is known before how many steps loops inside take.  Raises NoForm, with
-    the reason, if it cannot be a kernel.
+    device: whether it is for a device, where it is known beforehand how many steps nested loops take.
+    Raises NoForm, with the reason, if it cannot be a kernel.
     """
     made = dict(types)
     root = _nested(replace(loop, body=_prepared(loop, made, whole, device)), made)
-    inside = [*names_read(loop)][1:]  # it is told its number of steps
+    inside = [*names_read(loop)][1:]  # the number of steps is given separately
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     counts = _counts(root, made)
     if whole:
@@ -79,7 +83,7 @@ def body_of(
 
 
 def _prepared(loop: Loop, types: dict[str, TensorType], whole: bool, device: bool) -> tuple[Step, ...]:
-    """The steps of a loop, or of a program, as they are read.  types: of all names; names made here are added."""
+    """Rewrite the steps of a loop or a program into forms that kernels have.  types: of all names, new ones added."""
     steps, wanted = written_out(loop.body, types), read_after_step(loop)
     if device:
         return with_steps_counted(steps, wanted, types)
@@ -107,7 +111,7 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
 
 
 def _cut(root: Nested) -> Loop | None:
-    """The loop of a program that may end early, if there is one and nothing reads all its rows."""
+    """The loop of a program that may end early, if there is just one and no node reads the rows that it keeps."""
     found = [n.loop for n in root.nodes if isinstance(n, Nested) and n.loop.until is not None]
     if len(found) != 1:
         return None
@@ -116,7 +120,7 @@ def _cut(root: Nested) -> Loop | None:
 
 
 def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
-    """The outer numbers that lengths depend on: numbers of steps, of rows kept, and what they are computed from."""
+    """The outer numbers on which lengths depend: numbers of steps and of rows kept, and what they are computed from."""
     loops = [n.loop for n in walk(root.nodes) if isinstance(n, Nested) and not may_take_none(n)]
     made = {out: n for n in walk(root.nodes) for out in n.outs}
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
@@ -189,7 +193,7 @@ def _alias(out: str, x: str, types: Mapping[str, TensorType]) -> View:
     return View(out, (x,), tuple((i, WHOLE) for i in range(types[x].ndim)), (), types[x].dtype)
 
 
-# Views that do not lie in order
+# Views whose elements are not in C order
 
 
 def _disorder(body: Body) -> None:
@@ -197,7 +201,7 @@ def _disorder(body: Body) -> None:
 
     Exact programs copy such arguments to C order first, as kernels do.
     """
-    turned = _views(body, _is_turned, kept=True)  # NumPy's results lie as what they are computed of
+    turned = _views(body, _is_turned, kept=True)  # NumPy lays results out like their arguments
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
     backward = _views(body, _runs_back, kept=True)
     for node in walk(body.root.nodes):
@@ -207,8 +211,8 @@ def _disorder(body: Body) -> None:
 
 
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
-    """The views that a test finds, and all that may lie in memory as they do.  kept: results of elements too."""
-    found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # rows by place lie first
+    """The views that `starts` finds, and all values that may have their layout.  kept: elementwise results keep it."""
+    found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # NumPy puts that first
     found |= {n.out for n in walk(body.root.nodes) if isinstance(n, Factored)}  # LAPACK writes columns
     before = -1
     through = (View, Reshape, SumTo, *((Map, Call, Sort) if kept else ()))
@@ -233,7 +237,7 @@ def _is_turned(view: View) -> bool:
 
 
 def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Values that share memory with others, in a loop and the loops inside it."""
+    """Yield the values that share memory with others, and these, in a loop and the loops inside it."""
     for node in (nested, *walk(nested.nodes)):
         if isinstance(node, Nested):
             loop = node.loop
@@ -245,7 +249,7 @@ def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _in_order(view: View) -> bool:
-    """Whether its elements are contiguous, as those of x are."""
+    """Whether the elements of a view are contiguous if those of its array are."""
     axes = [i for i in view.axes if i is not None]
     first = not axes or axes[0][1][2] in (None, 1)  # rows one after the other, some left out at the ends
     whole = first and all(part == WHOLE for _, part in axes[1:])

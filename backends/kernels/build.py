@@ -1,4 +1,8 @@
-"""From a text to a callable function: compilers run in the background, and a call waits only if that pays."""
+"""Compiles the C text of a kernel to a callable function: the compiler runs in the background.
+
+Until it has finished, `poll` gives None and array steps run; a call waits for the compiler only if that is predicted to
+pay.  Each compiler process belongs to the process that started it: a forked process starts its own.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ LONGEST = 120.0
 """Seconds after which a compiler is stopped."""
 _RUNNING: set[Build] = set()
 _FOREIGN: list[_Run] = []
-"""Compilers of the process that this one was forked from, which are not its own to wait for."""
+"""Compilers that the process started from which this one was forked; this process must not wait for them."""
 _STARTING = lock(whole=True)
 
 
@@ -75,7 +79,7 @@ class Build:
         if isinstance(found, str):
             self.trouble = found
             return
-        if self._run is not None and self._run.owner != os.getpid():  # of the process that this one was forked from
+        if self._run is not None and self._run.owner != os.getpid():  # started by the process that this was forked from
             _FOREIGN.append(self._run)
             self._run = None
             self._tries = 0
@@ -104,7 +108,7 @@ class Build:
         room = Path(tempfile.mkdtemp(dir=cache.folder(), prefix="build-"))
         try:
             (room / "k.c").write_text(self.text, encoding="ascii")
-            there = os.environ | {"TMPDIR": str(room)}  # what a compiler that is stopped leaves goes with the folder
+            there = os.environ | {"TMPDIR": str(room)}  # what a stopped compiler leaves is deleted with it
             with _STARTING, open(room / "said", "wb") as said:
                 process = subprocess.Popen(
                     found.arguments("k.c", "k.so"),
@@ -122,7 +126,7 @@ class Build:
         _RUNNING.add(self)
 
     def _finish(self, found: Compiler) -> None:
-        """The outcome of the compiler; it is run again if somebody stopped it or tampered with its file."""
+        """Take the compiler's output; if it was killed, or its file cannot be loaded, the next call runs it again."""
         assert self._run is not None
         code, room = self._run.process.poll(), self._run.room
         if code == 0:
@@ -142,7 +146,7 @@ class Build:
 
 
 def wait_for_builds(seconds: float = LONGEST) -> bool:
-    """Wait until the compilers that run have ended, each for so long at most; whether there was any."""
+    """Wait until the running compilers have ended, at most `seconds` for each; return whether there was any."""
     running = list(_RUNNING)
     for build in running:
         build.poll(seconds)
@@ -150,7 +154,7 @@ def wait_for_builds(seconds: float = LONGEST) -> bool:
 
 
 def _tidy(here: Build) -> None:
-    """Check on compilers that have ended and that nobody polls any more."""
+    """Finish the other builds whose compilers have ended; nobody may ever poll them again."""
     for other in _RUNNING - {here}:
         run = other._run
         if run is None or run.owner != os.getpid() or run.process.poll() is None:

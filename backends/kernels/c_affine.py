@@ -1,6 +1,7 @@
-"""Affine recurrences of numbers in C, eight steps at once: `scanopt.array.numerics.regrouped`, bit for bit.
+"""C functions for affine recurrences of numbers, eight steps at once: `scanopt.array.numerics.regrouped`, bit for bit.
 
-Eight elements are one value of the compiler's vector type, whatever registers the machine has.
+Eight elements are one value of the compiler's vector type, whatever registers the machine has.  A stretch of steps in
+which a factor is beyond 1, or a row is not finite, is run step by step: there rounding differences could grow.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ typedef $I places_of_$T __attribute__((vector_size(8 * sizeof($T))));
 #endif
 #endif
 """
-"""BEHIND2(x, y): the elements of y and x, as if these stood in a row, two places before those of x."""
+"""BEHIND2(x, y): eight elements of y followed by x, beginning two elements before x."""
 
 _ROWS = """\
 static void ${NAME}_$T($T *y, $T *state, $ARGUMENTS, int64 n)
@@ -67,7 +68,7 @@ _ONE_STATE = {
 _WILD = """\
 int wild = 0;
         for (int64 i = t; i < end; i++) wild |= !((FACTOR <= 1) & (FACTOR >= -1));"""
-"""Steps of a stretch that may grow are run one by one."""
+"""A stretch in which any factor is beyond 1 runs step by step."""
 _COMPOSED = """\
 V += F * BEHIND1_$T(V, none); F *= BEHIND1_$T(F, one);
             V += F * BEHIND2_$T(V, none); F *= BEHIND2_$T(F, one);
@@ -79,7 +80,7 @@ _EIGHT_RESPONDED = f"{_RESPONDED}\n            const eight_$T row = V + P * s;"
 
 
 def _responses(factor: str, times: str = "") -> str:
-    """What eight steps make of a 1, each by a factor: of one that comes in, times a number, and of the state before."""
+    """Text of the responses of eight steps by a fixed factor: to each element, times a number, and to the state."""
     return f"""\
 const $T f = {factor};
     const int wild = !(f <= 1 && f >= -1);
@@ -149,7 +150,7 @@ const int wild = !(*b < 1 && *b >= -1 && *a <= 1 - *b && *a >= *b - 1);
         "STEP": "const $T v = (s * *a + r * *b) + x[t]; r = s; s = v;",
     },
 }
-"""By operator: its arguments, what is known of it before its steps, eight steps, and one of them."""
+"""For each operator: its arguments, what is computed before its steps, the text of eight steps, and of one step."""
 
 
 def _text(name: str, dtype: str) -> str:
@@ -159,4 +160,4 @@ def _text(name: str, dtype: str) -> str:
 
 
 AFFINE = {f"{name}_{dtype}": _text(name, dtype) for name in _FUNCTIONS for dtype in ("float32", "float64")}
-"""By name the text."""
+"""The C text of each function, by name."""

@@ -1,7 +1,8 @@
-"""Extremes of rows that lie packed, and their places, in C: a vector register of elements at a time.
+"""C functions for the extreme of a packed row, and for its place: they take a vector register of elements at a time.
 
-Each lane keeps the first of its extremes, and where it was found; the last elements are gone through once more, which
-changes nothing.  Only which NaN is found, or which of 0.0 and -0.0, depends on the order: NumPy's loop is called there.
+Each lane keeps its first extreme and the place of that.  At the end of a row some elements are read a second time,
+which changes nothing.  The result depends on the order only as to which NaN, or which of 0.0 and -0.0, is found: in
+these cases NumPy's loop is called, or the place is found in order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["EXTREMES", "FIRST_PLACES", "extreme"]
 EXTREMES = {"maximum": ">", "minimum": "<"}
 _FURTHER = {"greater": (">", "<="), "less": ("<", ">=")}
 _MOST = 256
-"""So many elements are put together without NumPy's loop, which takes no longer for more of them."""
+"""The longest row whose extreme is found here; for longer rows NumPy's loop is as fast."""
 _LANES = """\
 #ifndef LANES_$T
 #if defined(__AVX512F__)
@@ -124,7 +125,7 @@ static inline int reduce_${OP}_$T($T *y, const $T *x, int64 n)
 
 
 def extreme(op: str, dtype: str) -> str:
-    """The text of a function that puts a row of floats together; it returns 0 where NumPy's loop is to do that."""
+    """The C text of a function that finds the extreme of a row of floats; it returns 0 where NumPy's loop must run."""
     return _text(_EXTREME, dtype, OP=op, SIGN=EXTREMES[op], MOST=_MOST)
 
 
@@ -139,4 +140,4 @@ FIRST_PLACES = {
     for dtype in DTYPES
     if np.dtype(dtype).itemsize >= 4
 }
-"""By name the text of a function that finds the first extreme of a row, for elements as wide as lanes for places."""
+"""The C text of functions that find the place of the first extreme of a row, by name."""

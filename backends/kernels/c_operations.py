@@ -1,4 +1,9 @@
-"""Scalar operations as C text: they compute what NumPy computes, for every value of every dtype."""
+"""Scalar operations as C text, with NumPy's results for every value of every dtype.
+
+An operation of the kernel language is either an infix expression, a builtin of the compiler, or a call of a helper
+whose text is made here.  Variants of one operation (`maximum_in_step`, `maximum_of_rows`, ...) differ only in speed:
+which one compilers turn into the best instructions depends on where it stands.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +19,9 @@ from scanopt.backends.kernels.numpy_loops import DTYPES
 __all__ = ["TYPES", "cast_helper", "literal", "operation", "operation_helper"]
 
 TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
-"""The names of types in C: no variable has such a name, for those are one letter and a number."""
+"""The names of types in C; no variable has such a name, since variables are one letter and a number."""
 NARROW = {"int8", "int16", "uint8", "uint16"}
-"""C computes in `int` what is narrower."""
+"""Dtypes narrower than `int`, in which C computes them: results are cast back."""
 
 _COMPARED = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
@@ -45,13 +50,13 @@ INFIX: dict[str, dict[str, str]] = {
     "f": {**_TESTS, **_NUMBERS, "divide": "({0} / {1})", "reciprocal": "(1 / {0})", "isnan": "({0} != {0})",
           "unordered": "__builtin_isunordered({0}, {1})"},
 }  # fmt: skip
-"""By kind of dtype the text of an operation, of texts of its arguments."""
+"""For each kind of dtype, the text of operations, with places for the texts of their arguments."""
 
 BUILTIN = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
     "absolute": "fabs", "copysign": "copysign", "fma": "fma",
 }  # fmt: skip
-"""Functions of C on floats that round once at most."""
+"""Functions of C on floats that round at most once."""
 
 _EXTREME = """({{ T n = {}; I u, v, w = -(I)(a != a); __builtin_memcpy(&u, &a, sizeof(a)); \
 __builtin_memcpy(&v, &n, sizeof(n)); v = (v & ~w) | (u & w); __builtin_memcpy(&n, &v, sizeof(n)); n; }})"""
@@ -77,10 +82,11 @@ _FLOATS = {
     "isfinite": "__builtin_fabs(a) < __builtin_inf()",
     "signbit": "__builtin_copysign(1.0, a) < 0",
 }
-"""An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
-all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong.  Of
-rows, in loops that may run in any order, it makes good vectors of choices between two values alone, and none of
-`__builtin_signbit`; a NaN is put in bit by bit, since gcc 12 joins two choices to one with many masks."""
+"""x86 has one instruction for an extreme; if one of its two arguments is NaN, it gives the second.  For `a` and a
+number `b` nothing else is needed.  In steps that depend on each other, gcc turns other forms into branches, which are
+often mispredicted.  For rows, in loops that may run in any order, gcc makes good vectors only of plain choices between
+two values, and none of `__builtin_signbit`; a NaN is put in by bit masks, since gcc 12 joins two choices into one with
+many masks."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {
@@ -92,14 +98,14 @@ _ROWS = {
     "slice_read_near": "b < 0 || c < 0 || c > a ? a : c < 1 ? (a > 1 ? 1 : a) : c",
     "slice_left_near": "b < 0 ? (c < 0 ? (b < -a ? a : -b) : a) : c < 0 || c > a ? a : c < 1 ? (a > 1 ? 1 : a) : c",
 }  # fmt: skip
-"""Of `a` rows, and the row b or the rows [b:c]: see `scanopt.array.operators.parts`."""
+"""Numbers of rows, for `a` rows and the row b or the rows [b:c]: see `scanopt.array.operators.parts`."""
 _IN_STEP = {
     "maximum_in_step": "({ T r = a; if (!(a > b)) { ONE_BY_ONE r = b; } r; })",
     "minimum_in_step": "({ T r = a; if (!(a < b)) { ONE_BY_ONE r = b; } r; })",
 }  # fmt: skip
-"""Of integers: a step goes on from the one that is likely, and waits for no comparison."""
+"""For integers: a branch, so that a step goes on with the likely value and does not wait for the comparison."""
 _OF_FEW = {"maximum_of_few": "a > b ? a : b", "minimum_of_few": "a < b ? a : b"}
-"""Of integers none of which is the likely one."""
+"""For integers where a branch would often be mispredicted: a choice without a branch."""
 _REST = "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)"
 _INTEGERS = {
     **_ROWS,
@@ -133,14 +139,14 @@ static inline T power_T(T a, T b)
     return found;
 }
 """
-"""Of integers; a negative exponent is told of before."""
+"""For integers; a negative exponent was rejected before."""
 FUNCTIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _UNSIGNED, "b": dict[str, str]()}
-"""By kind of dtype the body of a function of a and b."""
+"""For each kind of dtype, the body of helper functions of a, b and c."""
 _TRUE = {"isinf", "isfinite", "signbit"}
 
 
 def operation(op: str, dtype: str, args: Sequence[str]) -> str:
-    """The text of an operation that computes in a dtype.
+    """The C text of an operation that computes in a dtype.
 
     >>> operation("add", "int8", ["x", "y"]), operation("less", "float64", ["x", "y"])
     ('((int8)(x + y))', '(x < y)')
@@ -176,14 +182,14 @@ static inline {b} {a}_to_{b}_in_step({a} x)
 #endif
 }}
 """
-"""An instruction gives the least integer itself; compilers, which are not told, compare before."""
+"""The x86 instruction gives the least integer for a value out of range; compilers would compare first."""
 
 
 def cast_helper(old: str, new: str, in_step: bool = False) -> str:
     """The text of the function that casts one dtype to another; "" if C's own cast is right.
 
-    A value that no integer is near becomes the least integer, as x86 instructions do; in C it is undefined.  in_step:
-    it is a cast of one number, not of those of a row, which may be a vector.
+    A value out of range becomes the least integer, as by x86 instructions; in C it is undefined.  in_step: the cast is
+    of one number in a step, not of the elements of a row, which compilers may vectorize.
     """
     if (old, new) not in LOW:
         return ""

@@ -1,6 +1,7 @@
-"""Reductions of rows that lie packed, in C: with the bits of NumPy's inner loops, without a call for each row.
+"""C functions that reduce a packed row, with the bits of NumPy's inner loops but without a call for each row.
 
-NumPy adds up to 128 floats in eight sums, longer rows in halves: its loop is called for these.
+NumPy adds up to 128 floats in eight sums, which a trial confirms, and longer rows in halves: for these its loop is
+called.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ static inline int reduce_OP_T(T *y, const T *x, int64 n)
 
 
 def reduction(op: str, dtype: str) -> tuple[str, str] | None:
-    """The name of a function that puts a row together, and its text; it returns 0 where NumPy's loop is to do that.
+    """The name and the C text of a function that reduces a row; it returns 0 where NumPy's loop must run instead.
 
-    None where there is none.
+    None where there is no such function.
     """
     t, kind = TYPES[dtype], np.dtype(dtype).kind
     if op == "add" and kind == "f":
@@ -68,7 +69,7 @@ def reduction(op: str, dtype: str) -> tuple[str, str] | None:
 
 @cache
 def adds_in_eight_sums() -> bool:
-    """Whether NumPy adds so many floats in this order: tried with numbers of which any other order shows.
+    """Whether NumPy adds up to 128 floats in eight sums: tried with numbers for which other orders give other bits.
 
     >>> adds_in_eight_sums()
     True

@@ -1,4 +1,4 @@
-"""Shared objects on disk: one file per kernel, among the user's cached files (`scanopt/cached_files.py`).
+"""The compilation cache: shared objects on disk, one file per kernel, among the user's cached files.
 
 A file is checked and copied to an unnamed file before it is loaded, so that nobody can change it in between.
 """
@@ -18,7 +18,7 @@ from scanopt.forks import lock
 __all__ = ["FILES", "folder", "key_of", "load", "publish"]
 
 FILES = 400
-"""So many are kept; beyond that those that were not used for longest are deleted."""
+"""The most files that are kept; beyond that the least recently used ones are deleted."""
 _SUFFIX = ".so"
 _LOADED: dict[str, Any] = {}
 _GUARD = lock()

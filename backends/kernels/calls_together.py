@@ -1,7 +1,8 @@
-"""Calls of one of NumPy's inner loops on a few elements each, made as one call on all of them.
+"""A pass on the stages of a step: joins calls of the same NumPy inner loop on few elements each to one call.
 
-A call takes as long as the elements of a vector register: six exponentials of numbers in six calls take six times as
-long as in one.  What each element becomes does not depend on the others; functions of which that is not true are left.
+A call on one number takes as long as on a whole vector register: six exponentials take six times as long in six calls
+as in one.  It is right because each element's result depends on that element alone; functions for which that is not
+true (`whole`) are left, and so are calls that read each other's results.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["with_calls_together", "write_calls"]
 
 
 def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
-    """The stages, in an order in which such calls come together; as they are where there are none."""
+    """Return the stages with short calls joined, in an order that allows it; unchanged where nothing can be joined."""
     if w.device or any(isinstance(s, Setting | Nested | Fork | Draw) for s in stages):
         return [*stages]
     if sum(_is_short(s, w) for s in stages) < 2:
@@ -41,7 +42,7 @@ def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
 
 
 def _is_short(stage: Stage, w: Lowering) -> bool:
-    """Whether it is a call on a number, or on an array of few elements."""
+    """Whether a stage is a call on a number, or on an array of few elements."""
     if not isinstance(stage, Call) or stage.whole:
         return False
     axes = w.axes(stage.out)
@@ -54,7 +55,7 @@ def _alike(a: Stage, b: Stage) -> bool:
 
 
 def write_calls(stage: CallsTogether, w: Lowering) -> None:
-    """Write the call: the arguments side by side in memory, then the results."""
+    """Write one call for all: store the arguments side by side in memory, call, load the results."""
     first, counts = stage.nodes[0], [_count(n.out, w) for n in stage.nodes]
     total, dtypes = sum(counts), (*first.takes, first.dtype)
     cells = [w.fresh("c") for _ in dtypes]
@@ -81,7 +82,7 @@ def _count(name: str, w: Lowering) -> int:
 
 
 def _elements(name: str, count: int, dtype: str, w: Lowering) -> list[Expr]:
-    """The elements of an argument, as many as the result has."""
+    """The elements of an argument, one for each element of the result."""
     if name in w.few:
         values: list[Expr] = [x.value for x in w.few[name]]
     else:

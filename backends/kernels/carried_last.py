@@ -1,7 +1,8 @@
-"""What the step before has made is looked at last, so that a step waits for one comparison alone.
+"""A pass on the statements of a step: what the step before has made is compared last, to shorten the critical path.
 
-What `maximum(maximum(a, b), c)` gives does not depend on the order, if these are integers, and `where(a & b, x, y)` is
-`where(a, where(b, x, y), y)`: a is the condition that waits.
+Then a step waits for one comparison only.  `maximum(maximum(a, b), c)` does not depend on the order if these are
+integers, and `where(a & b, x, y)` is `where(a, where(b, x, y), y)`, where a is the condition that depends on the step
+before.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["carried_last", "waiting"]
 
 
 def waiting(body: Sequence[Stmt]) -> set[str]:
-    """The variables of a step that are made of what the step before has set."""
+    """The variables of a step that depend on variables that the step before has set."""
     handed_on = {x.name for x in inside(body) if isinstance(x, Set)}
     found = {*handed_on}
 
@@ -40,7 +41,7 @@ def waiting(body: Sequence[Stmt]) -> set[str]:
 
 
 def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """The statements of a step, where the extremes of three integers are taken in this order."""
+    """Rewrite a step: extremes of three integers, and choices by two conditions, take the late one last."""
     waits = waiting(body)
     reads = Counter(name for x in inside(body) for y in expressions(x) for name in variables(y))
     found = [*body]
@@ -54,7 +55,7 @@ def carried_last(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
 
 
 def _choosing_late(body: Sequence[Stmt], tests: Mapping[Expr, int], waits: set[str]) -> Iterator[Stmt]:
-    """Statements with choices as `_chosen_late` makes them.  tests: how many choices there are by each condition."""
+    """Yield the statements, each choice rewritten by `_chosen_late`.  tests: how many choices read each condition."""
     made: dict[str, Expr] = {}
     for x in body:
         yield replace(x, value=_chosen_late(x, made, waits)) if isinstance(x, Let) else x
@@ -65,9 +66,9 @@ def _choosing_late(body: Sequence[Stmt], tests: Mapping[Expr, int], waits: set[s
 
 
 def _chosen_late(x: Let, made: Mapping[str, Expr], waits: set[str]) -> Expr:
-    """A value; of a choice by two conditions, one of which waits, the choice by the other one is made before.
+    """The value of a statement; a choice by two conditions, one of which is late, first chooses by the other one.
 
-    made: what variables are made of, conditions of no more than three choices, of what has not changed since.
+    made: the expressions of variables whose operands have not changed since and which at most three choices read.
     """
     value = x.value
     if not isinstance(value, Do) or value.op != "where":
@@ -85,7 +86,7 @@ def _chosen_late(x: Let, made: Mapping[str, Expr], waits: set[str]) -> Expr:
 
 
 def _first_of_two(x: Stmt, body: Sequence[Stmt], reads: Mapping[str, int]) -> int | None:
-    """Where the extreme is made, for an extreme of it and another number alone."""
+    """For an extreme of three numbers, the index of the statement of the inner extreme, if nothing else reads it."""
     if not _is_extreme(x) or x not in body:
         return None
     end = body.index(x)
@@ -98,7 +99,7 @@ def _first_of_two(x: Stmt, body: Sequence[Stmt], reads: Mapping[str, int]) -> in
 
 
 def _turned(first: Stmt, last: Stmt, waits: set[str]) -> tuple[Let, Let] | None:
-    """Two extremes, one of the other, in such an order; None where it does not matter."""
+    """An inner and an outer extreme, rewritten so that the late operand is in the outer one; None to leave them."""
     assert isinstance(first, Let)
     assert isinstance(last, Let)
     inner = Var(first.name, first.dtype)

@@ -1,4 +1,4 @@
-"""Which loops of a program may run as kernels; this is decided when its source is written."""
+"""Decides, when the source of a program is written, which of its loops, or whether all of it, may be a kernel."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ __all__ = ["Choice"]
 class Choice:
     """The kernels of one program.
 
-    always: whether they are waited for.  exact: whether arguments of array steps lie in C order.  may_be_one: whether
-    one may be all of the program.  threads: that kernels may run on.
-    made: kernels of loops and of segments, by their name in the source; refused: labels of loops that have none, with
+    always: whether calls wait for kernels to be compiled.  exact: whether arguments of array steps lie in C order.
+    may_be_one: whether one kernel may be the whole program.  threads: the threads that kernels may run on.
+
+    made: kernels of loops and of segments, by their name in the source; refused: labels of loops without a kernel, with
     the reasons.  whole: the kernel of the program, or why it has none.
     """
 
@@ -42,7 +43,7 @@ class Choice:
     whole: ProgramKernel | str = "not asked for"
 
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
-        """What became of all loops of a program, those with kernels first; or of all of it, where it is one kernel."""
+        """The outcome for each loop, those with kernels first; or for the whole program, where it is one kernel."""
         if isinstance(self.whole, ProgramKernel):
             found = self.whole.planner.report(program)
             if found.state.endswith("compiled"):
@@ -52,7 +53,7 @@ class Choice:
 
     @property
     def kernels(self) -> list[LoopKernel]:
-        """Those of loops and of segments."""
+        """The kernels of loops and of segments."""
         return [k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values()]
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
@@ -84,7 +85,7 @@ class Choice:
         names: Mapping[str, str],
         length: Callable[[str], str],
     ) -> str:
-        """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone.
+        """The text that calls the kernel of a loop of `n` steps; "" where the loop has only array steps.
 
         names: in the text, by those of the program.  length: the text of a number that the host reads.
         """
@@ -97,20 +98,20 @@ class Choice:
     def segments(
         self, steps: Sequence[Step], types: Mapping[str, TensorType], last_use: Mapping[str, int]
     ) -> list[Segment]:
-        """The segments of some steps outside loops."""
+        """Find the segments among some steps outside loops."""
         if isinstance(self.whole, ProgramKernel) or isinstance(compiler(), str) or not self.may_be_one:
             return []
         return list(Segmenter(types, last_use, self.exact).segments(steps))
 
     def segment_kernel(self, body: Body) -> str:
-        """The name in the source of the kernel of a part of a segment."""
+        """Make the kernel of a part of a segment; return its name in the source."""
         name = f"kernel_{len(self.made)}"
         overhead = 0.0 if self.always else OVERHEAD
         self.made[name] = SegmentKernel(LoopKernel(name, body, self.always, self.threads), body.size, overhead)
         return name
 
     def kernel(self, loop: Loop, types: Mapping[str, TensorType]) -> LoopKernel | None:
-        """The kernel of a loop, which is to be called by its name; None where the loop runs as array steps alone."""
+        """Make the kernel of a loop, which the source calls by its name; None where the loop has only array steps."""
         found = compiler()
         try:
             if isinstance(found, str):

@@ -1,7 +1,9 @@
-"""Arrays of which a step sets parts only where a condition holds: where(c, set_subtensor(x[i], v), x).
+"""A pass on nodes: where(c, set_subtensor(x[i], v), x) becomes set_subtensor(x[i], where(c, v, x[i])).
 
-Parts are set in any case, perhaps to what they are, so that the array may be changed in place, and none is copied.  A
-single element is neither read for that nor written where it stays as it is.
+The condition chooses the part, not the array: the part is set in any case, perhaps to its old value, so the array may
+be changed in place and is not copied.  The result is the same, bit for bit, because nothing else reads the array with
+the part set.  `elements_chosen` finds single elements that need not even be read or written where the condition is
+false.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ __all__ = ["elements_chosen", "with_parts_chosen"]
 
 
 def with_parts_chosen(nodes: Sequence[Node], wanted: Collection[str], types: dict[str, TensorType]) -> tuple[Node, ...]:
-    """The nodes, where parts are chosen, not arrays.
+    """Rewrite the nodes so that conditions choose parts, not arrays.
 
-    wanted: names that are read after them.  types: of all names; names defined here are added.
+    wanted: names that are read after the nodes.  types: of all names; names defined here are added.
     """
     made = {n.out: n for n in nodes if isinstance(n, SetItem)}
     reads = Counter([*wanted, *(a for n in nodes for a in n.args)])
@@ -36,9 +38,10 @@ def with_parts_chosen(nodes: Sequence[Node], wanted: Collection[str], types: dic
 
 
 def elements_chosen(nodes: Sequence[Node]) -> dict[str, tuple[str, str, bool]]:
-    """By array of which an element is set or stays, the condition, what it is set to, and whether where that holds.
+    """For each array of which a condition decides whether an element is set: the condition, the new value, and whether
+    it is set where the condition holds (else where it does not).
 
-    The element is read for that alone: one that is read in any case is written again.
+    Only elements that are read for nothing but this choice: an element that is read anyway is simply written again.
     """
     reads = Counter(a for n in nodes for a in n.args)
     places = {n.out: (n.args[0], n.at) for n in nodes if isinstance(n, View) and not n.axes and reads[n.out] == 1}
@@ -56,7 +59,7 @@ def elements_chosen(nodes: Sequence[Node]) -> dict[str, tuple[str, str, bool]]:
 def _settings(
     node: Node, made: Mapping[str, SetItem], reads: Mapping[str, int], types: Mapping[str, TensorType]
 ) -> list[SetItem]:
-    """The settings of parts, one after the other, all or none of which take place; [] where it is no such choice."""
+    """The chain of settings of parts, all or none of which a choice takes; [] if the node is no such choice."""
     if not isinstance(node, Map) or node.op != "where" or types[node.args[0]].ndim:
         return []
     for name, x in (node.args[1:], node.args[:0:-1]):
@@ -70,14 +73,14 @@ def _settings(
 
 
 def _pays(setting: SetItem, types: Mapping[str, TensorType]) -> bool:
-    """Whether it is not of an array of few elements, each of which is a variable."""
+    """Whether the array has more than few elements: the elements of a small array are variables, chosen one by one."""
     x, _, *places = setting.args
     known = [n for n in types[x].shape if n is not None]
     return bool(places) or len(known) < types[x].ndim or prod(known) > FEW
 
 
 def _chosen(node: Map, settings: Sequence[SetItem], types: dict[str, TensorType]) -> Iterator[Node]:
-    """The settings of chosen parts, the last of which makes what the choice made."""
+    """Yield the settings of chosen parts; the last one defines the name that the choice defined."""
     condition, dtype, then = node.args[0], node.dtype, node.args[1] == settings[-1].out
     for i, setting in enumerate(settings):
         x, y, *places = setting.args

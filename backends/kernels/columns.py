@@ -1,6 +1,7 @@
-"""Reductions over the rows of a matrix that nothing else reads: its elements are computed as they are reduced.
+"""A pass on stages: fuses reductions over the rows of a matrix into its computation, so that it is never stored.
 
-The matrix is never stored.  A block of columns goes through all rows, with the partial results in registers.
+A block of columns goes through all rows, with the partial results in registers.  It applies if the operations are
+elementwise, nothing else reads the matrix, and NumPy also reduces row by row, so the bits are the same.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ from scanopt.backends.kernels.values import Axes, Scalar, element_of
 __all__ = ["Columns", "with_columns", "write_columns"]
 
 WIDTH = 16
-"""So many columns at a time: of a loop over a fixed number, compilers keep the elements in vector registers."""
+"""Columns of a block: in a loop over a fixed number of them, compilers keep the elements in vector registers."""
 
 End = Reduce | Extreme
 Elements = Callable[[Expr, Expr], tuple[list[Stmt], Mapping[str, Expr]]]
-"""Of a row and a column: statements that compute elements, and the elements by the names of their matrices."""
+"""For a row and a column, gives statements that compute elements, and the elements by the names of their matrices."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ class Columns:
 
 
 def with_columns(stages: Sequence[Stage], wanted: Collection[str]) -> list[Stage | Columns]:
-    """The stages, with such reductions fused into what makes their matrices.  wanted: names that are read
-    afterwards."""
+    """Fuse reductions over rows into the stages that make their matrices.  wanted: names that are read afterwards."""
     found: list[Stage | Columns] = []
     gone: set[str] = set()
     for stage in stages:
@@ -80,7 +80,7 @@ def with_columns(stages: Sequence[Stage], wanted: Collection[str]) -> list[Stage
 
 
 def _ends(stage: Fused, stages: Sequence[Stage], wanted: Collection[str]) -> tuple[End, ...]:
-    """The reductions over rows that read what a stage makes; none if something else reads it."""
+    """The reductions over rows that read the results of a stage; () if anything else reads them."""
     made = {n.out: n.dtype for n in stage.nodes}
     if any(isinstance(n, Lookup) for n in stage.nodes):
         return ()
@@ -98,7 +98,7 @@ def _ends(stage: Fused, stages: Sequence[Stage], wanted: Collection[str]) -> tup
 
 
 def _by_rows(node: End, dtype: str) -> bool:
-    """Whether elements of a dtype are reduced row by row, in C as by NumPy's inner loop."""
+    """Whether NumPy reduces elements of this dtype row by row, by an operation that C has."""
     if isinstance(node, Extreme):
         return node.axis == 0
     in_order = node.axes == (0,) and not node.counted and node.dtype == dtype
@@ -140,7 +140,7 @@ def _elements(stage: Columns, places: Sequence[Expr], w: Lowering) -> tuple[list
 def _block(
     stage: Columns, outs: Sequence[str], start: Expr, width: Expr, elements: Elements, w: Lowering
 ) -> tuple[Stmt, ...]:
-    """Write a block of columns through all rows: partial results are in an array, places of extremes in another."""
+    """Write the loop of a block of columns through all rows; partial results, and places, are in local arrays."""
     dtypes = {n.out: n.dtype for n in stage.nodes}
     of = [dtypes[e.args[0]] for e in stage.ends]
     kept = [w.fresh("s") for _ in stage.ends]

@@ -1,4 +1,4 @@
-"""C compilers: which one is available, and how it is called."""
+"""Finds a C compiler on this machine, and says how to call it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ FLAGS = (
     "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-tree-slp-vectorize",
     "-fPIC", "-shared", "-w",
 )  # fmt: skip
-"""No rounding is left to the compiler: no contraction, no other order of sums.  Integers wrap.  With
--fno-trapping-math gcc makes a cast to an integer and back a truncation, which keeps the sign of -0.5.  Where a
-difference and a sum of products stand side by side, gcc 12 contracts both as it makes one vector of them."""
+"""The compiler must not change any rounding: no contraction, no other order of sums.  Integers wrap.
+-fno-trapping-math is missing because gcc would then replace a cast to an integer and back by a truncation, which keeps
+the sign of -0.5.  -fno-tree-slp-vectorize is there because gcc 12 contracts a difference and a sum of products that
+stand side by side when it makes one vector of them."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """How a compiler is called.  identity: what its output depends on beside the text: compiler, flags, machine."""
+    """How to call a compiler.  identity: all that its output depends on besides the text: compiler, flags, machine."""
 
     name: str
     command: tuple[str, ...]
@@ -40,7 +41,7 @@ class Compiler:
 
 
 def compiler() -> Compiler | str:
-    """The compiler of this machine: cc, gcc, clang or that of the package ziglang; or why there is none."""
+    """Find a compiler: cc, gcc, clang or the one in the package ziglang; return why not if there is none."""
     return _compiler(os.environ.get("PATH", ""))
 
 
@@ -69,7 +70,7 @@ def _made(name: str, command: tuple[str, ...], file: Path) -> Compiler:
 
 
 def _processor() -> str:
-    """The features of the processor: machines that share a home must not mix their shared objects."""
+    """The features of the processor: machines that share a home directory must not share kernels if these differ."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,8 @@
-"""Sums of products over any axes, with matrices laid out as in `scanopt.array.numerics.contractions`.
+"""Lowers `Contract` nodes, sums of products over any axes: they become one product of matrices by NumPy's inner loop.
 
-If the axes summed over are not adjacent, the number of elements decides which matrix is copied, and how.  The kernel
-contains both ways, since the order of additions affects rounding.
+The matrices are laid out as in `scanopt.array.numerics.contractions`, since the order of additions affects rounding.
+If the axes summed over are not adjacent, the number of elements decides which matrix is copied, and how; the kernel
+contains both ways and decides when it runs.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class _Factor:
         self.strides = [Var(w.variable(INDEX)) for _ in range(2)]
 
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
-        """Lay out as the axes `rows` by the axes `columns`; large: transposed, if columns are further apart."""
+        """Lay out as a matrix of `rows` by `columns` axes.  large: transposed if columns lie further apart."""
         w, item = self.w, item_size(self.dtype)
         r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
         apart = packed(self.axes)
@@ -96,7 +97,7 @@ class _Factor:
         w.code += [Set(v.name, times(x, item)) for v, x in zip(self.strides, found, strict=True)]
 
     def _in_order(self, order: Sequence[int], large: int) -> None:
-        """Point to the elements packed with the axes in some order: a copy, unless they lie like that."""
+        """Point to the elements packed with the axes in this order; they are copied unless they lie so already."""
         w, value = self.w, self.value
         lengths: Axes = tuple(self.axes[i] for i in order)
         pairs = zip(order, packed(lengths), strict=True)

@@ -1,7 +1,8 @@
-"""An array that is made only to be copied once is made where the copy is: as the first table of a loop that fills it.
+"""A pass on the statements of a whole program: removes a copy by making the array where its copy would lie.
 
-Both lie in memory of the kernel, or the other one is a result; nothing reads or writes the first one after the copy, or
-the other one before.
+An example is the first table of a loop that fills it in place.  It is right if both arrays have the same size, the
+first is scratch memory and the copy is scratch memory or a result, and nothing accesses the first after the copy, nor
+the copy before it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["without_first_arrays"]
 
 
 def without_first_arrays(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
-    """The statements of a program that runs once, without such arrays and copies."""
+    """Return the statements of a program without arrays that are made only to be copied."""
     if not w.body.whole or w.device or w.part:
         return [*code]
     beside = _used([x for x in code if not _runs_once(x)])
@@ -40,12 +41,12 @@ def without_first_arrays(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
 
 
 def _runs_once(x: Stmt) -> TypeGuard[Steps]:
-    """Whether these are the steps of the program, of which there is one."""
+    """Whether a statement is the loop over the steps of the program, of which there is one."""
     return isinstance(x, Steps) and x.var == "t"
 
 
 def _left(once: Sequence[Stmt], beside: set[str], w: Lowering) -> list[Stmt]:
-    """What is left of statements each of which runs once.  beside: what is used before or after them."""
+    """Remove copies from statements each of which runs once.  beside: arrays that are used before or after them."""
     found, at = [*once], 0
     while at < len(found):
         pair = _copied(found, at, w)
@@ -60,7 +61,7 @@ def _left(once: Sequence[Stmt], beside: set[str], w: Lowering) -> list[Stmt]:
 
 
 def _copied(once: Sequence[Stmt], at: int, w: Lowering) -> tuple[str, str] | None:
-    """The array that a statement copies, all of it, and the one that it copies it to."""
+    """The two arrays of a statement that copies all of one to the other; None for other statements."""
     match once[at]:
         case For(var, count, (Store(other, Var(i), Load(name, Var(j), dtype)),)) if i == j == var:
             first = _lies_in(name, once[:at])
@@ -77,7 +78,7 @@ def _number(array: str) -> int:
 
 
 def _lies_in(name: str, before: Sequence[Stmt]) -> str | None:
-    """The array that a pointer points to the start of; None where it may be another."""
+    """The array to whose start a pointer points; None where that is not certain."""
     points = [x for x in inside(before) if isinstance(x, Point) and x.name == name]
     if not points:
         return name
@@ -86,7 +87,7 @@ def _lies_in(name: str, before: Sequence[Stmt]) -> str | None:
 
 
 def _size(name: str, w: Lowering) -> Expr | None:
-    """The number of elements of an array of the kernel, if it is memory of its own or a result."""
+    """The number of elements of an array of the kernel, if it is scratch memory or a result."""
     g = w.given[_number(name)] if name[:1] == "g" and name[1:].isdigit() else None
     if g is None or g.kind not in ("scratch", "out") or g.rows != 1:
         return None
@@ -94,7 +95,7 @@ def _size(name: str, w: Lowering) -> Expr | None:
 
 
 def _is_alone(once: Sequence[Stmt], at: int, first: str, other: str, w: Lowering) -> bool:
-    """Whether nothing reads or writes the first array after a statement, or the other one before."""
+    """Whether nothing accesses the first array after the statement number `at`, nor the other one before it."""
     before, after = [*w.head, *once[:at]], once[at + 1 :]
     every = [*before, *after]
     return _used(after).isdisjoint(_pointing(first, every)) and _used(before).isdisjoint(_pointing(other, every))
@@ -110,7 +111,7 @@ def _pointing(array: str, statements: Sequence[Stmt]) -> set[str]:
 
 
 def _used(statements: Sequence[Stmt]) -> set[str]:
-    """The arrays and pointers through which statements read or write, or to whose elements they point."""
+    """The arrays and pointers through which statements read or write, or from which they make pointers."""
     found: set[str] = set()
     for x in inside(statements):
         found.update(load.array for e in expressions(x) for load in loads(e))
@@ -122,7 +123,7 @@ def _used(statements: Sequence[Stmt]) -> set[str]:
 
 
 def _renamed(x: Stmt, old: str, new: str) -> Stmt:
-    """A statement that uses another array."""
+    """Rename an array in a statement."""
 
     def read(load: Load) -> Load:
         return replace(load, array=new) if load.array == old else load

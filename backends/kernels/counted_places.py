@@ -1,6 +1,8 @@
-"""Evenly spaced integers, as many as values say at each step: made of the first ones of one array that counts up.
+"""A pass on the steps of a program: `arange` of a length that a step computes is made from one array 0, 1, 2, ...
 
-That array has as many elements as all arrays together have rows; where a step asks for more, array steps run.
+A kernel cannot allocate an array in a step, but it can take the first elements of one that exists: a step multiplies
+them by the spacing and adds the start.  The array has twice as many elements as the known arrays together have rows;
+where a step needs more, the kernel gives up and array steps run.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ _NUMBER = TensorType("int64", ())
 
 
 def with_counted_places(steps: Sequence[Step], outer: Collection[str], types: Types) -> tuple[Step, ...]:
-    """Steps of a program in which loops make such integers so.
+    """Rewrite the steps of a program: its loops take integers from the array that counts up.
 
-    outer: names made before.  types: of all names, to which names made here are added.
+    outer: names defined before.  types: of all names; names made here are added.
     """
     steady = {*outer, *(x.out for x in steps if isinstance(x, Compute))}
     new = tuple(_inside(x, steady, types) for x in steps)
@@ -37,7 +39,7 @@ def with_counted_places(steps: Sequence[Step], outer: Collection[str], types: Ty
 
 
 def _inside(x: Step, steady: Collection[str], types: Types) -> Step:
-    """A step, with the steps inside it rewritten; itself where nothing is."""
+    """A step, with the steps inside it rewritten; the same object if nothing changes."""
     if isinstance(x, Loop):
         body = _rewritten(x.body, steady, types)
         return x if body == x.body else replace(x, body=body)
@@ -61,13 +63,13 @@ def _rewritten(steps: Sequence[Step], steady: Collection[str], types: Types) -> 
 
 
 class _Numbers:
-    """Numbers being computed.  near: what their names begin with."""
+    """Builds steps that compute numbers.  near: the prefix of their names."""
 
     def __init__(self, near: str, types: Types) -> None:
         self.near, self.types, self.steps = near, types, list[Step]()
 
     def of(self, op: str, *args: str, type: TensorType = _NUMBER, out: str = "", **options: object) -> str:
-        """One operator."""
+        """Add the step of one operator; return the name of its result."""
         name = out or f"{self.near}#c{len(self.steps)}"
         self.types[name] = type
         self.steps.append(Compute(name, Op.make(op, **options), args, type))
@@ -84,7 +86,7 @@ def _first_ones(x: Compute, types: Types) -> list[Step]:
 
 
 def _counted(arrays: Sequence[str], types: Types) -> Iterator[Step]:
-    """The array that counts up."""
+    """Yield the steps that make the array that counts up."""
     n = _Numbers(_COUNTED, types)
     room, *others = (n.of("shape_i", a, axis=0) for a in arrays)
     for other in others:

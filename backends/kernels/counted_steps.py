@@ -1,7 +1,7 @@
-"""Of a loop that may end early, what is asked of its rows without reading them all: their number, and the last one.
+"""A pass on steps: a loop that may end early counts its steps, where only the number or the last of its rows is read.
 
-A kernel knows the lengths of all arrays before it runs, but not how many rows such a loop will keep: it counts its
-steps instead, and keeps its last row.
+A kernel must know the lengths of all arrays before it runs, but not how many rows such a loop will keep.  So the loop
+carries a counter as a state and keeps its last value, and the last row, in place of all rows.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _NUMBER, _NUMBERS = TensorType("int64", ()), TensorType("int64", (1,))
 
 
 def with_steps_counted(steps: Sequence[Step], wanted: Collection[str], types: Types) -> tuple[Step, ...]:
-    """Steps in which such lengths are numbers.  wanted: names that are read afterwards.
+    """Rewrite steps so that such lengths are counters.  wanted: names that are read afterwards.
 
-    types: of all names, to which names made here are added.
+    types: of all names; names made here are added.
     """
     inside = [rewritten_inside(x, lambda body, after: with_steps_counted(body, after, types)) for x in steps]
     kept = {k.out for x in inside if isinstance(x, Loop) and x.until is not None for k in x.keeps if k.rows is None}
@@ -45,16 +45,17 @@ def _is_length(step: Step) -> TypeGuard[Compute]:
 
 
 def _is_last(step: Step) -> TypeGuard[Compute]:
-    """Whether it reads of the last row of an array."""
+    """Whether a step reads the last row of an array, or a part of it."""
     return isinstance(step, Compute) and step.op.name == "getitem" and step.op.options["index"][:1] == (-1,)
 
 
 def _counted(
     loop: Loop, asked: Sequence[str], last: Collection[str], others: Collection[str], types: Types
 ) -> Iterator[Step]:
-    """A loop that counts its steps.
+    """Yield a loop that counts its steps, and the steps before it.
 
-    asked: rows whose number is asked for; last: those whose last one is, and no other; others: what is read besides.
+    asked: names of rows whose number is read; last: of these, rows of which also the last one is read but no other;
+    others: names that other steps read.
     """
     true, one, zero, start, before, now = (f"{asked[0]}#c{i}" for i in range(6))
     types |= {true: TensorType("bool", ()), start: _NUMBERS} | dict.fromkeys((one, zero, before, now), _NUMBER)
@@ -76,7 +77,7 @@ def _counted(
 
 
 def _count(kept: str) -> str:
-    """The name of the number of some rows, as an array of one element."""
+    """The name of the counter for some rows, an array of one element."""
     return f"{kept}#steps"
 
 
@@ -86,7 +87,7 @@ def _last(kept: str) -> str:
 
 
 def _read(step: Step, asked: Collection[str], last: Collection[str]) -> Step:
-    """A step that reads, of rows that are counted, what the loop keeps in their place."""
+    """A step that reads the counter or the kept last row in place of all rows; other steps are unchanged."""
     if _is_length(step) and step.args[0] in asked:
         return Compute(step.out, Op.make("getitem", index=(0,)), (_count(step.args[0]),), step.type)
     if _is_last(step) and step.args[0] in last:

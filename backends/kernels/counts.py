@@ -1,4 +1,4 @@
-"""How many rows of a trace a part needs, in C."""
+"""Lowers `Count` nodes, which compute how many rows of a trace a part of it needs, to expressions of integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of inner loops as CUDA text, one element at a time."""
+"""CUDA text for the functions of NumPy's and SciPy's inner loops, which a device cannot call: one element at a time."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ INLINE void products(const char *a, const char *b, char *c, int64 m, int64 k, in
     }
 }
 """
-"""What every text begins with: functions that one thread runs (at = 0, by = 1) or all of a block."""
+"""The start of every text: types, and functions that one thread runs (at = 0, by = 1) or all threads of a block."""
 
 DRAWS = f"""{PHILOX}\
 template <class T> INLINE void uniform(T *x, const uint64 *s, int64 n, int64 i, int64 by, int unused, T unit) {{
@@ -99,7 +99,7 @@ INLINE void arrows_float64(float64 *x, float64 *y, const uint64 *s, int64 n, int
     }}
 }}
 """
-"""Philox, and the random numbers of a draw: a thread's share of them."""
+"""Philox, and functions in which each thread makes its share of the random numbers of a draw."""
 
 _SAME = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt",
@@ -112,7 +112,7 @@ _MATH = {
     "float_power": "pow{f}", "fabs": "fabs{f}",
     "absolute": "fabs{f}", "gammaln": "lgamma{f}", "gamma": "tgamma{f}",
 }  # fmt: skip
-"""Functions of CUDA by those of NumPy and SciPy; {f}: the letter of single precision."""
+"""CUDA's functions by the names of NumPy's and SciPy's; {f}: the suffix of single precision."""
 _TEXT = {
     "logaddexp": "a == b ? a + (T)0.693147180559945309417232121458176568 : a > b ? a + log1p{f}(exp{f}(b - a)) "
     ": a < b ? b + log1p{f}(exp{f}(a - b)) : a - b",

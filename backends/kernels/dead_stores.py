@@ -1,4 +1,4 @@
-"""What a kernel writes to memory for values in between and never reads is not written, and has no memory."""
+"""A pass on the statements of a kernel: removes stores to scratch arrays that nothing reads, and these arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["without_dead_stores"]
 
 
 def without_dead_stores(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
-    """The statements of a kernel without such stores."""
+    """Return the statements of a kernel without dead stores."""
     places = {f"g{i}": i for i, g in enumerate(w.given) if g.kind == "scratch"}
     found = [*code]
     while dead := _dead([*w.head, *found], {*places}):
@@ -24,7 +24,7 @@ def without_dead_stores(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
 
 
 def _dead(statements: Sequence[Stmt], scratch: Set[str]) -> frozenset[str]:
-    """The scratch arrays, and pointers to nothing else, that no statement reads or hands to a function."""
+    """The scratch arrays, and the pointers into only these, that no statement reads or passes to a function."""
     every = [*inside(statements)]
     points = [(p.name, {p.array}) for p in every if isinstance(p, Point)]
     unread = {*scratch, *(name for name, _ in points)}

@@ -1,7 +1,7 @@
-"""Launches of a plan: what a kernel is given for arrays that lie in one way, and what comes back.
+"""Calls the kernel of a device plan: finds its arguments by the layout of the arrays, launches it, returns its results.
 
-Where arrays of the same shapes lie in the same way, and as many steps run, all numbers of a launch are the same: they
-are found once.
+For arrays with the same shapes and strides, and the same number of steps, all numeric arguments of a launch are the
+same: they are computed once and remembered.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ __all__ = ["DeviceCalls"]
 Array = Any
 Shape = tuple[int, ...]
 MOST_ROOM = 1 << 30
-"""Bytes of rows that a loop that may end early is given room for."""
+"""The most bytes that are allocated for the rows of a loop that may end early; beyond that array steps run."""
 REMEMBERED = 64
-"""So many launches of a plan are remembered."""
+"""The most launches of a plan that are remembered."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A launch for arrays that lie in one way.
+    """A launch for arrays with certain strides.
 
-    outs: shape and dtype of what is kept, as it is written.  given: for each array that the kernel reads or writes,
-    which of the arguments it is, or the number of what is kept less all of them; and the order of axes in which it is
-    packed, None where it is taken as it lies.  room: bytes of scratch memory.  numbers: the other arguments.
+    outs: shape and dtype of each kept array, as the kernel writes it.  given: for each array that the kernel reads or
+    writes, the index of the argument, or, if it is a kept array, its negative index from the end of `outs`; and the
+    order of axes in which it must be packed, None where it is taken as it lies.  room: bytes of scratch memory.
+    numbers: the other arguments.
     """
 
     outs: tuple[tuple[Shape, str], ...]
@@ -60,7 +61,7 @@ class DeviceCalls:
         self._counted = plan.variant.checked or plan.variant.grid
 
     def run(self, launcher: Launcher, n: int, arrays: Sequence[Array]) -> list[Array] | None:
-        """What the loop keeps after at most n steps; None where array steps have to run."""
+        """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run."""
         xp, plan = launcher.xp, self.plan
         rows = tuple([self._kept(r, n, arrays) for r in self._rows])
         key = n, rows, tuple([arrays[i].strides for i in self._read])
@@ -84,7 +85,7 @@ class DeviceCalls:
         return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
 
     def _told(self, xp: Any) -> tuple[Array, Array]:
-        """Memory for what a kernel tells, as integers and as bytes; the same for all calls where nobody reads it."""
+        """Memory for the status of a kernel, as integers and as bytes; shared by all calls where nothing reads it."""
         if self.nowhere is not None:
             return self.nowhere
         status = xp.zeros(3, "int64")
@@ -94,10 +95,10 @@ class DeviceCalls:
         return found
 
     def _kept(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
-        """How many rows of n steps are kept."""
+        """The number of rows that are kept of n steps."""
         return n if rows is None else min(n, int(arrays[self.plan.places[rows]]) if isinstance(rows, str) else rows)
 
-    # What a launch is given
+    # The arguments of a launch
 
     def _remembered(self, key: Any, n: int, rows: Sequence[int], arrays: Sequence[Array]) -> Launch:
         if len(self.launches) >= REMEMBERED:
@@ -128,7 +129,7 @@ class DeviceCalls:
         return Launch(tuple(outs), tuple(given), room, all_numbers)
 
     def _where(self) -> list[int]:
-        """The numbers that say what lies where in shared memory, and how large scratch memory is."""
+        """The numbers that say where things lie in shared memory, and how large scratch memory is."""
         plan, holding = self.plan, self.plan.holding
         if self._by_number:
             return []
@@ -138,7 +139,7 @@ class DeviceCalls:
         return [*holding.places, holding.stage, holding.own, plan.size, plan.per]
 
     def _number(self, x: Number, n: int, rows: Sequence[int], apart: Mapping[str, int]) -> int:
-        """A number of the kernel.  apart: how many elements lie between rows of sequences, where not those of one."""
+        """A numeric argument of the kernel.  apart: strides of rows, in elements, of unpacked sequences."""
         name, axis = x.axis
         match x.kind:
             case "steps":
@@ -167,19 +168,19 @@ class DeviceCalls:
         return self.plan.variant.lanes.of[name]
 
     def _steps(self, name: str, shape: Shape, lead: int) -> list[int]:
-        """How many elements lie between one lane and the next, for each lane axis, in an array of this shape."""
+        """The stride from one lane to the next, in elements, for each lane axis, in an array of this shape."""
         order = list(range(len(shape))) if self._by_number else self._order(name, lead)
         strides = {axis: prod(shape[i] for i in order[at + 1 :]) for at, axis in enumerate(order)}
         return [0 if i is None else strides[i + lead] for i in self._lanes(name)]
 
     def _steps_of_rows(self, keep: int, rows: int) -> tuple[list[int], int]:
-        """The same for what is kept, and its step from row to row."""
+        """The strides of a kept array by lane axis, and from row to row, in elements."""
         name = self.plan.body.loop.keeps[keep].value
         shape = self.plan.shapes[name]
         return self._steps(name, (rows, *shape), 1), prod(shape)
 
     def _taken(self, name: str, x: Array) -> tuple[tuple[int, ...] | None, list[int], int]:
-        """How the kernel takes an array: the order in which it is packed, its steps by lane, and from row to row."""
+        """How the kernel takes an array: the order of axes in which to pack it, its strides by lane, and by row."""
         shape = self.plan.shapes[name]
         if self._by_number and _has_near_elements(x):
             step, *_ = steps = [n // x.itemsize for n in x.strides]
@@ -189,16 +190,16 @@ class DeviceCalls:
         as_it_lies = order == axes and x.flags.c_contiguous
         return None if as_it_lies else order, self._steps(name, shape, 0), prod(shape[1:])
 
-    # What comes back
+    # Results
 
     def _out(self, i: int, rows: int) -> tuple[Shape, str]:
-        """The shape in which what is kept is written, and its dtype."""
+        """The shape in which a kept array is written, and its dtype."""
         k = self.plan.body.loop.keeps[i]
         shape = (rows, *self.plan.shapes[k.value])
         return shape if self._by_number else tuple(shape[j] for j in self._order(k.value, 1)), k.type.dtype
 
     def _back(self, xp: Any, i: int, out: Array, taken: int) -> Array:
-        """What is kept, its axes in order, cut where the loop ended early."""
+        """A kept array with its axes in order, cut where the loop ended early."""
         k = self.plan.body.loop.keeps[i]
         if not self._by_number:
             order = self._order(k.value, 1)
@@ -211,15 +212,15 @@ class DeviceCalls:
 
 
 def _as_taken(xp: Any, x: Array, order: Sequence[int] | None) -> Array:
-    """An array on the device, its axes packed in this order if there is one."""
+    """An array on the device, packed with its axes in this order, if one is given."""
     x = x if isinstance(x, xp.ndarray) else xp.asarray(x)
     return x if order is None else xp.ascontiguousarray(x.transpose(order))
 
 
 def _step_of_rows(x: Array) -> int | None:
-    """How many elements lie between one row and the next, where rows are packed, and are all of an array or one.
+    """The stride of rows, in elements, if they are packed and follow each other, or are all the same row.
 
-    Rows that lie further apart are copied: what is moved into the cache ahead of a row would not end with the array.
+    None for rows that lie further apart; they are copied, since prefetching ahead of a row could read past the array.
     """
     row = prod(x.shape[1:])
     packed = all(s == x.itemsize * prod(x.shape[i + 1 :]) for i, s in enumerate(x.strides) if i and x.shape[i] > 1)
@@ -228,5 +229,5 @@ def _step_of_rows(x: Array) -> int | None:
 
 
 def _has_near_elements(x: Array) -> bool:
-    """Whether lanes that are neighbours read neighbours: such an array needs no copy, however its rows lie."""
+    """Whether neighbouring lanes read neighbouring elements: such an array needs no copy, however its rows lie."""
     return x.ndim > 0 and x.strides[-1] == x.itemsize and all(n % x.itemsize == 0 for n in x.strides)

@@ -1,4 +1,7 @@
-"""The time of a step of a loop on a device, as a kernel and as array steps, by the rates of the device."""
+"""Predicts the time of a step of a loop on a device, as a kernel and as array steps, by the rates of the device.
+
+The predictions decide which way runs and from how many steps on; they have no influence on results.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["array_step_seconds", "fewest_beside_graphs", "fewest_steps", "kernel_step_seconds", "side_by_side"]
 
 THREADS, REGISTERS, BLOCKS = 2048, 1024, 32
-"""Of a multiprocessor: threads, those for which there are 64 registers each, and blocks."""
+"""The most that a multiprocessor runs: threads, threads with 64 registers each, and blocks."""
 
 
 def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
-    """The work of one step of all lanes: operations, bytes of factors of products, bytes of values; and the
-    operators."""
+    """The work of one step of all lanes: floating-point operations, bytes of the factors of products, bytes of values;
+    and the number of operators."""
     flops = factors = values = 0.0
     count = 0
     for node in walk(plan.body.root.nodes):
@@ -40,14 +43,14 @@ def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
 
 
 def array_step_seconds(plan: DevicePlan, launch: float | None = None) -> float:
-    """Seconds of one step as array steps.  launch: of each operator, default: launched by itself."""
+    """Predict the seconds of one step as array steps.  launch: per operator, by default a separate launch."""
     rates, (flops, factors, values, count) = plan.limits.rates, _work(plan)
     launch = rates.launch if launch is None else launch
     return max(count * launch, flops / rates.flops + (factors + 3 * values) / rates.bandwidth)
 
 
 def kernel_step_seconds(plan: DevicePlan) -> float:
-    """Seconds of one step as a kernel."""
+    """Predict the seconds of one step as a kernel."""
     rates, (flops, factors, values, count) = plan.limits.rates, _work(plan)
     held = bool(plan.holding.places) and min(plan.holding.places) >= 0
     factor_bytes = rates.shared_bytes if held else rates.block_bytes
@@ -71,13 +74,13 @@ def side_by_side(plan: DevicePlan) -> int:
 
 
 def fewest_beside_graphs(plan: DevicePlan) -> float:
-    """From how many steps on a kernel is expected to take less time than CUDA graphs of array steps."""
+    """The number of steps from which on a kernel is expected to take less time than CUDA graphs of array steps."""
     rates = plan.limits.rates
     return _fewest(rates.call, array_step_seconds(plan, rates.node) - kernel_step_seconds(plan))
 
 
 def fewest_steps(plan: DevicePlan) -> float:
-    """From how many steps on a kernel is expected to take less time than array steps."""
+    """The number of steps from which on a kernel is expected to take less time than array steps."""
     return _fewest(plan.limits.rates.call, array_step_seconds(plan) - kernel_step_seconds(plan))
 
 

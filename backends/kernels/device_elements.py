@@ -1,8 +1,8 @@
-"""The nodes of a step as the threads of a device compute them: element by element, and no more than what is read.
+"""A pass on nodes for a device: makes more of them elementwise, and computes only the parts that are read.
 
-Functions that NumPy has inner loops for are operations on single elements, and so is an array with a part set.  Where
-only parts of a computed array are read, such as the gates of an LSTM, the parts are computed: slices of an operation
-are the operation on slices.  So a step needs fewer arrays in memory, and its threads wait less for one another.
+Functions that NumPy has inner loops for become operations on single elements, and so does an array with a part set.
+Where only parts of an elementwise result are read, such as the gates of an LSTM, the operation is moved behind the
+slices: a slice of op(x) is op of the slice of x.  So a step needs fewer arrays in memory and fewer barriers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_PARTS = 8
 
 
 def for_threads(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """The nodes for a device.  wanted: names that are read after them."""
+    """Rewrite nodes for a device.  wanted: names that are read after them."""
     found = [_by_element(n, w) for n in nodes]
     for i in reversed(range(len(found))):
         parts = _parts_read(found, i, wanted, w)
@@ -36,12 +36,12 @@ def for_threads(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> 
 
 
 def is_copy(node: Node, w: Lowering) -> TypeGuard[SumTo]:
-    """Whether it is a sum over no axis, which threads copy."""
+    """Whether a node is a sum over no axis, on a device; it is written as a copy."""
     return w.device and isinstance(node, SumTo) and w.axes(node.args[0]) == w.axes(node.out)
 
 
 def _by_element(node: Node, w: Lowering) -> Node:
-    """A function, setting a part, or a sum over no axis as an operation on elements, where that can be."""
+    """Turn a node into an operation on elements: a function, setting a part, or a sum over no axis; else return it."""
     if is_copy(node, w):
         return Map(node.out, node.args[:1], "copy", (node.dtype,), node.dtype, node.args[0])
     if isinstance(node, SetItem) and _is_by_slices(node, w):
@@ -53,7 +53,7 @@ def _by_element(node: Node, w: Lowering) -> Node:
 
 
 def _is_by_slices(node: SetItem, w: Lowering) -> bool:
-    """Whether it copies an array, and sets a part of it by numbers alone."""
+    """Whether a node copies an array and sets a part of it that is given by fixed slices."""
     part, axes = node.part, w.axes(node.out)
     whole = [x and x[0] for x in part.axes] == [*range(len(axes))] and not part.at and _is_fixed(part)
     in_order = whole and all(x is not None and x[1][2] in (None, 1) for x in part.axes)
@@ -61,7 +61,7 @@ def _is_by_slices(node: SetItem, w: Lowering) -> bool:
 
 
 def element_with_part(node: PartSet, places: Sequence[Expr], x: Value, y: Value, w: Lowering) -> Expr:
-    """An element of an array with a part set: of the part, or of what lies around it."""
+    """An element of an array with a part set: the new value inside the part, the old element around it."""
     assert node.part is not None
     axes, part = w.axes(node.out), w.axes(node.part.out)
     starts, _ = part_of(node.part, Array("", axes, packed(axes), node.dtype), w)
@@ -80,7 +80,7 @@ def element_with_part(node: PartSet, places: Sequence[Expr], x: Value, y: Value,
 
 
 def _parts_read(nodes: Sequence[Node], i: int, wanted: Collection[str], w: Lowering) -> list[View]:
-    """The views of an operation, if nothing else reads it; none where it is better computed once."""
+    """The views that read an operation, if nothing else does; [] where it is better computed as a whole."""
     node = nodes[i]
     if type(node) is not Map or node.op.startswith("F") or node.out in wanted or is_few(w.axes(node.out)):
         return []
@@ -90,12 +90,12 @@ def _parts_read(nodes: Sequence[Node], i: int, wanted: Collection[str], w: Lower
 
 
 def _is_fixed(view: View) -> bool:
-    """Whether its places are numbers."""
+    """Whether the bounds and indices of a view are known numbers."""
     return not view.ends and all(isinstance(at, int) for _, at in view.at)
 
 
 def _computed(node: Node, parts: Sequence[View], w: Lowering) -> list[Node]:
-    """The operation on each part."""
+    """Replace an operation and its views by the operation on views of its arguments."""
     assert isinstance(node, Map)
     found: list[Node] = []
     for view in parts:
@@ -107,7 +107,7 @@ def _computed(node: Node, parts: Sequence[View], w: Lowering) -> list[Node]:
 
 
 def _part(arg: str, whole: str, view: View, w: Lowering) -> View | str:
-    """The part of an argument that a part of the result is computed from; a number is all of it."""
+    """The view of an argument that a view of the result needs; the name itself for a number."""
     axes, of = w.axes(arg), w.axes(whole)
     lead = len(of) - len(axes)
     if not axes:

@@ -1,7 +1,7 @@
-"""Which loops of a program run as kernels or CUDA graphs on a device, and what the source calls for them.
+"""Decides which loops of a program run as kernels or CUDA graphs on a device, and writes the calls into its source.
 
-As on a CPU, a kernel that does not fit its arguments returns None; then the CUDA graphs of the loop run, if it has any,
-and where these give None, too, its array steps do.
+As on a CPU, a kernel that does not fit its arguments returns None.  Then the CUDA graphs of the loop run, if it has
+any; if these give None, too, its array steps run.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = ["DeviceChoice", "DeviceLoop", "LoopWays"]
 
 Array = Any
 FEWEST = 2
-"""A loop of so many steps is worth a launch."""
+"""The least number of steps that is worth a launch."""
 VARIANTS = 12
-"""So many patterns of lengths, and ways to run them, have a kernel."""
+"""The most kernels of a loop, for patterns of lengths and ways to run them."""
 
 
 @dataclass
 class DeviceLoop:
-    """The kernel of one loop.  captured: from how many steps on its array steps may be CUDA graphs; 0 for never.
+    """The kernels of one loop.  captured: the least number of steps that may run as CUDA graphs; 0: none.
 
     short: products of float32 may keep 11 bits of each number.
     """
@@ -72,7 +72,7 @@ class DeviceLoop:
         return LoopReport(self.body.loop.label, "; ".join([*told, *(f"array steps: {r}" for r in reasons)]), texts)
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
-        """What the loop keeps after at most n steps; None where array steps have to run."""
+        """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run."""
         xp = self.launcher.xp
         arrays = [v if isinstance(v, xp.ndarray) else _array(xp, v) for v in values]
         if not self._fit(n, arrays):
@@ -85,9 +85,9 @@ class DeviceLoop:
             return None
         try:
             found = calls.run(self.launcher, n, arrays)
-        except MemoryError:  # array steps may hold less, or tell
+        except MemoryError:  # array steps may need less memory, or report the error
             return None
-        except RuntimeError as error:  # the device refuses the launch: from the next call on there is another way
+        except RuntimeError as error:  # the device refuses the launch: later calls run another plan, or array steps
             self._refused(plan.variant, error)
             self._plan = PlanCache(self._planned)
             return None
@@ -103,31 +103,31 @@ class DeviceLoop:
         )
 
     def seconds(self, n: int, shapes: Shapes, counts: tuple[int, ...]) -> float | None:
-        """Predicted seconds of n steps; None where no kernel fits."""
+        """Predict the seconds of n steps; None where no kernel fits."""
         plans, limits = self._plans(shapes, counts), self.launcher.limits
         return limits.rates.call + n * kernel_step_seconds(plans[0]) if plans else None
 
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DeviceCalls | None:
-        """Launches of the first plan whose kernel compiles."""
+        """The calls of the first plan whose kernel compiles."""
         for plan in self._plans(shapes, counts):
             variant = plan.variant
             try:
                 if variant.function is None:
                     variant.function = self.launcher.load(variant.text, self.exact, variant.grid)
-            except Exception as error:  # a kernel is never needed
+            except Exception as error:  # array steps can always run instead
                 self._refused(variant, error)
             else:
                 return DeviceCalls(plan)
         return None
 
     def _refused(self, variant: DeviceVariant, error: Exception) -> None:
-        """Remember what was said of a kernel, in place of it."""
+        """Replace a kernel that failed by its error message."""
         for key, found in list(self.variants.items()):
             if found is variant:
                 self.variants[key] = f"{type(error).__name__}: {str(error)[:2000]}"
 
     def _plans(self, shapes: Shapes, counts: tuple[int, ...]) -> list[DevicePlan]:
-        """How kernels may run for arguments of these shapes, the one first that is predicted to be the fastest."""
+        """The plans by which kernels may run for arguments of these shapes, the one predicted to be fastest first."""
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
         found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
@@ -153,7 +153,7 @@ class DeviceLoop:
         rows = one.rows_worth_sharing if one else 1
         if rows > 1:
             add(False, rows)
-        if limits.together and not (one and one.variant.lanes.numbers):  # nothing is better than a thread for each lane
+        if limits.together and not (one and one.variant.lanes.numbers):  # one thread per lane is always the best way
             add(True, 1)
         return sorted(plans, key=kernel_step_seconds)
 
@@ -166,13 +166,13 @@ class DeviceLoop:
 
 
 def _array(xp: Any, value: Any) -> Array:
-    """Numbers stay on the host."""
+    """Convert a value to an array on the device; a number stays on the host."""
     return np.asarray(value) if np.isscalar(value) else xp.asarray(value)
 
 
 @dataclass(frozen=True)
 class LoopWays:
-    """How a loop may run beside array steps: its kernel and its CUDA graphs, or why it has none."""
+    """How a loop may run other than as array steps: its kernel and its CUDA graphs, or why it has none."""
 
     loop: Loop
     kernel: DeviceLoop | str
@@ -194,8 +194,8 @@ class DeviceChoice:
     """The kernels and CUDA graphs of one program on a device.
 
     launcher: None where loops have no kernels.  exact, short: of the program (see `Program.short_products`).  capture:
-    gives the graphs of a loop, or raises NoCapture; None where none has any.  made: by their name in the source; loops:
-    in the order of the source.  whole: why no kernel is all of a program.
+    makes the graphs of a loop, or raises NoCapture; None: there are no graphs.  made: kernels and graphs, by their name
+    in the source; loops: in the order of the source.  whole: why no kernel is the whole program.
     """
 
     launcher: Launcher | None
@@ -207,7 +207,7 @@ class DeviceChoice:
     loops: list[LoopWays] = field(default_factory=list[LoopWays])
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
-        """No whole program is a kernel on a device."""
+        """Do nothing: on a device no kernel is a whole program."""
 
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
         """The outcome for all loops and segments, those with kernels first."""
@@ -216,29 +216,29 @@ class DeviceChoice:
         return (*segments, *(way.report() for way in first))
 
     def forget(self) -> bool:
-        """Let go of memory that is kept between calls; whether there was any."""
+        """Release memory that is kept between calls; return whether there was any."""
         gone = [k.forget() for k in self.made.values() if isinstance(k, CapturedLoop)]
         return any(gone)
 
     @property
     def kernels(self) -> list[DeviceLoop]:
-        """Those of loops and of segments."""
+        """The kernels of loops and of segments."""
         found = (k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values())
         return [k for k in found if isinstance(k, DeviceLoop)]
 
     def segments(
         self, steps: Sequence[Step], types: Mapping[str, TensorType], last_use: Mapping[str, int]
     ) -> list[Segment]:
-        """The segments of some steps outside loops: operators on elements alone, a thread for each element."""
+        """Find the segments among some steps outside loops: elementwise operators only, with one thread per element."""
         if self.launcher is None:
             return []
-        numbers = {name for name, type in types.items() if is_number(type)}  # which are computed on the host
+        numbers = {name for name, type in types.items() if is_number(type)}  # the host computes these
         fits = lambda node: isinstance(node, Map | Call) and node.out not in numbers  # noqa: E731
         elements = Segmenter(types, last_use, True, fits, lambda s: s.op.view or s.out in numbers, apart=True)
         return list(elements.segments(steps))
 
     def segment_kernel(self, body: Body) -> str:
-        """The name in the source of the kernel of a part of a segment."""
+        """Make the kernel of a part of a segment; return its name in the source."""
         name = f"kernel_{len(self.made)}"
         self.made[name] = SegmentKernel(self._loop(body), body.size, 0.0)
         return name
@@ -251,7 +251,7 @@ class DeviceChoice:
         names: Mapping[str, str],
         length: Callable[[str], str],
     ) -> str:
-        """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone.
+        """The text that calls the kernel, or the graphs, of a loop of `n` steps; "" where it has only array steps.
 
         names: in the text, by those of the program.  length: the text of a number that the host reads.
         """
@@ -278,11 +278,11 @@ class DeviceChoice:
         return DeviceLoop(body, self.launcher, self.exact, captured, self.short)
 
     def _body(self, loop: Loop, types: Mapping[str, TensorType]) -> Body | str:
-        """The loop as a kernel has it, or why it has no kernel."""
+        """Read the body of the loop, or return why it has no kernel."""
         if self.launcher is None:
             return "kernels are off"
         try:
-            return body_of(loop, types, exact=True, device=True)  # on a device no order of NumPy's is kept
+            return body_of(loop, types, exact=True, device=True)  # devices add in another order than NumPy
         except NoForm as reason:
             return str(reason)
 

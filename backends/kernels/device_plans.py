@@ -1,4 +1,8 @@
-"""A loop on a device for arguments of certain shapes: one kernel, and how many blocks and threads run it."""
+"""Plans a loop on a device for arguments of certain shapes: one kernel, and how many blocks and threads run it.
+
+There are three ways: one thread per lane, one block of threads for some rows of a batch, or a grid whose blocks share
+each step.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +32,15 @@ __all__ = ["DeviceLimits", "DevicePlan", "DeviceVariant", "Launcher"]
 Array = Any
 Shape = tuple[int, ...]
 MOST_NUMBERS = 400
-"""A kernel is given 4 kB at most."""
+"""The most arguments of 8 bytes: all arguments of a kernel may take 4 kB."""
 
 
 @dataclass(frozen=True)
 class DeviceLimits:
     """The limits of a device: multiprocessors, and bytes of shared memory that a block may use.
 
-    together: whether all blocks of a launch can be made to run at the same time.  threads: of a block, at most.
-    rates: what it takes for what kernels do.
+    together: whether all blocks of a launch can be made to run at the same time.  threads: the most in a block.  rates:
+    the time that each kind of work takes.
     """
 
     multiprocessors: int
@@ -56,25 +60,25 @@ class Launcher(Protocol):
 
     @property
     def limits(self) -> DeviceLimits:
-        """Of the current device."""
+        """The limits of the current device."""
         ...
 
     def load(self, text: str, exact: bool, together: bool = False) -> Any:
-        """Compile the function of a text.  exact: without contraction; together: all blocks run at the same time."""
+        """Compile the function of a text.  exact: no contraction of a * b + c; together: all blocks run at once."""
         ...
 
     def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
-        """Launch it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
+        """Launch a function on the current stream.  shared: bytes of shared memory that its text does not declare."""
         ...
 
 
 @dataclass
 class DeviceVariant:
-    """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at.
+    """A kernel for one pattern of lengths.  checked: it may end early or fail, so the host reads its status.
 
-    grid: all blocks run each step together; rows: so many lanes are run by a block.  held: factors that may lie in
-    shared memory; tiled: those of which each block of a grid holds a part; loose: whether a grid makes products of
-    others, too; staged: vectors that have to lie there; cells: bytes for numbers that all blocks read.
+    grid: all blocks run each step together; rows: the number of lanes that a block runs.  held: factors that may lie in
+    shared memory; tiled: factors of which each block of a grid holds a part; loose: whether a grid also makes products
+    of other factors; staged: vectors that must lie in shared memory; cells: bytes for numbers that all blocks read.
     """
 
     lanes: Lanes
@@ -92,7 +96,7 @@ class DeviceVariant:
 
     @staticmethod
     def of(body: Body, lengths: Lengths, exact: bool, grid: bool = False, rows: int = 1) -> DeviceVariant:
-        """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm.
+        """Make the kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm.
 
         exact: without tensor cores.
         """
@@ -116,12 +120,12 @@ class DeviceVariant:
 
     @property
     def may_share(self) -> bool:
-        """Whether a block may run several lanes, and multiplies them by the same factors."""
+        """Whether a block may run several lanes, which it multiplies by the same factors."""
         return not self.grid and bool(self.lanes.axes and self.held) and rows_run_alike(self.recipe.kernel)
 
     @property
     def barriers(self) -> int:
-        """About how many barriers each step has."""
+        """The approximate number of barriers in each step."""
         return self.text.rsplit("while (", 1)[-1].count("BARRIER;") if not self.lanes.numbers else 0
 
 
@@ -170,7 +174,7 @@ class DevicePlan:
             self._share_rows()
 
     def _share_grid(self) -> None:
-        """All blocks share the elements of a step, and the columns of its products."""
+        """Plan a grid: all blocks share the elements of a step, and the columns of its products."""
         widest = max((prod(s) for name, s in self.shapes.items() if name not in self.body.outer), default=1)
         tiled, free = self.variant.tiled, self.limits.shared - FOLDING
         most = max((most_tiles(f, self.sizes) for f in tiled), default=1)
@@ -181,7 +185,7 @@ class DevicePlan:
         self.holding = Holding.of(free, stage, tuple(t.held or -1 for t in self.tiles))
 
     def _share_rows(self) -> None:
-        """The threads of a block share its rows: a row has the `per`-th part of them."""
+        """Plan blocks of rows: the threads of a block share its rows, `per` threads for each row."""
         rows, of = self.variant.rows, min(32, self.limits.threads // self.variant.rows)
         widest = max((prod(self.left(name)) for name in self.shapes if name not in self.places), default=1)
         self.per = min(self.limits.threads // rows, -(-widest // (rows * of)) * of or of)
@@ -198,17 +202,17 @@ class DevicePlan:
 
     @cached_property
     def fewest(self) -> float:
-        """From how many steps on it is expected to take less time than array steps."""
+        """The number of steps from which on it is expected to take less time than array steps."""
         return fewest_steps(self)
 
     @cached_property
     def fewest_beside_graphs(self) -> float:
-        """From how many steps on it is expected to take less time than CUDA graphs."""
+        """The number of steps from which on it is expected to take less time than CUDA graphs."""
         return fewest_beside_graphs(self)
 
     @property
     def rows_worth_sharing(self) -> int:
-        """So many lanes may be run by a block, and there are still blocks for all multiprocessors."""
+        """The number of lanes that a block may run such that there still are blocks for all multiprocessors."""
         rows = 1
         while self.variant.may_share and rows < MOST_ROWS and self.total > rows * self.limits.multiprocessors:
             rows *= 2

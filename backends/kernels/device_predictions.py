@@ -1,4 +1,4 @@
-"""Predicted seconds of a loop on a device: the fastest of its kernel, its CUDA graphs and its array steps."""
+"""Predicts the seconds of a loop on a device: of the fastest of its kernel, its CUDA graphs and its array steps."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["DevicePredictions"]
 
 @dataclass(frozen=True)
 class DevicePredictions:
-    """The prices of the loops of a program.
+    """Predicts the seconds of a program on a device, loops included.
 
-    model: of its operators; choice: its kernels and CUDA graphs; rates: of the device.
+    model: prices of its operators; choice: its kernels and CUDA graphs; rates: of the device.
     """
 
     model: CostModel
@@ -28,19 +28,19 @@ class DevicePredictions:
 
     @property
     def prices(self) -> Prices:
-        """Predict seconds of all steps of the program."""
+        """The prices of all steps of the program."""
         return Prices(self.model, self.loop)
 
     def loop(self, loop: Loop, n: int, known: Known) -> float:
-        """Seconds of a loop of n steps."""
+        """Predict the seconds of a loop of n steps."""
         step = self.prices.one_step(loop, known)
         ways = next((x for x in self.choice.loops if x.loop is loop), None)
         return min((n * step, *self._ways(ways, step, n, known))) if ways else n * step
 
     def _ways(self, ways: LoopWays, step: float, n: int, known: Known) -> Iterator[float]:
-        """Seconds of a loop by its kernel and by its CUDA graphs.
+        """Predict the seconds of a loop by its kernel and by its CUDA graphs.
 
-        step: of one step, each operator launched by itself.
+        step: seconds of one step, each operator launched by itself.
         """
         if isinstance(ways.kernel, DeviceLoop):
             body = ways.kernel.body

@@ -1,8 +1,9 @@
-"""What NumPy's inner loops call for some elements at a time, called without the loop, where a step needs few of them.
+"""Calls the function behind a NumPy inner loop directly, without the loop, where a step needs it for few numbers.
 
-For one number a loop takes as long again as the function that it calls: one of a vector register, where NumPy brings
-such, else that of the C library.  Which of them it calls follows from NumPy's build and the processor, so a kernel
-compares both for some thousand numbers of all kinds, once, and calls the loop where bits differ.
+For one number, the loop takes as long again as the function that it calls: a function of a vector register, where NumPy
+brings one, else a function of the C library.  Which one it calls depends on NumPy's build and the processor.  So a
+kernel compares the function with the loop once, for some thousand numbers of all kinds, and calls the loop if any bit
+differs.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _NAMES = {
     "fmod": "fmod", "hypot": "hypot", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2", "power": "pow",
     "sin": "sin", "sinh": "sinh", "tan": "tan",
 }  # fmt: skip
-"""By ufunc the name of the function in C."""
+"""The name of each ufunc's function in C."""
 _WRITTEN_OUT = {("exp", "float32"), ("log", "float32"), ("sin", "float32"), ("cos", "float32")}
-"""NumPy's loops of these call nothing."""
+"""NumPy's loops for these call no function: the computation is part of the loop."""
 _OF_C = {("sin", "float64"), ("cos", "float64")}
-"""They call the C library's, though NumPy brings others."""
+"""NumPy's loops for these call the C library, although NumPy brings vector functions."""
 _LANES = {"float64": "8", "float32": "f16"}
 _BYTES = 64
 _TEST = """\
@@ -87,12 +88,13 @@ static inline int is_NAME(void *loop, void *data, void *f)
     return known == 1;
 }
 """
-"""Whether a function gives what the loop does.  A vector without AVX-512 would be given in memory."""
+"""C functions that compare a function with the loop.  Without AVX-512, 64-byte vectors would be passed in memory, so
+vector functions are not used there."""
 
 
 @cache
 def _library() -> ctypes.CDLL | None:
-    """NumPy's functions, and with them those of the libraries that it calls."""
+    """NumPy's shared library, and with it the libraries that it links to."""
     try:
         return ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
     except (AttributeError, OSError):
@@ -101,7 +103,7 @@ def _library() -> ctypes.CDLL | None:
 
 @cache
 def _found(ufunc: str, dtype: str) -> tuple[int, int]:
-    """The address of the function, or of its coefficients, and how many numbers it takes; 0, where there is none."""
+    """The address of the function (tanh: of its coefficients) and how many numbers it takes; zeros if there is none."""
     if ufunc == "tanh" and (table := tanh_address(dtype)):
         return table, 1
     library, name = _library(), _NAMES.get(ufunc)
@@ -136,12 +138,12 @@ def direct_call(ufunc: str, dtype: str, f: str) -> str:
 
 
 def lanes_of(ufunc: str, dtypes: tuple[str, ...]) -> int:
-    """How many numbers the function takes that stands for a loop; 0 where there is none."""
+    """How many numbers the function behind a loop takes at once; 0 where there is none."""
     return _found(ufunc, dtypes[0])[1] if len({*dtypes}) == 1 else 0
 
 
 def direct_test(ufunc: str, dtype: str, two: bool) -> str:
-    """The text of the function that tells whether the one gives what the other does.  two: of how many arguments."""
+    """The C text of the function that compares a function with its loop.  two: whether it has two arguments."""
     bits = f"uint{8 * np.dtype(dtype).itemsize}"
     words = {"T": dtype, "WIDTH": str(_found(ufunc, dtype)[1]), "BITS": bits}
     words |= {"ARRAYS": "x, x + count, y", "VALUES": "v, w"} if two else {"ARRAYS": "x, y", "VALUES": "v"}
