@@ -69,7 +69,7 @@ class Choice:
         self.whole = ProgramKernel(body, self.always, tuple(x.name for x in program.inputs), constants, self.threads)
 
     def _body(self, program: Program, types: Mapping[str, TensorType]) -> Body:
-        """The body of a program; where array steps round by how arrays lie in memory, they are to lie in C order."""
+        """Read the body of a program; array steps that round by memory layout get arguments in C order (`exact`)."""
         try:
             return program_body(program, types, self.exact)
         except NoOrder:
