@@ -1,8 +1,8 @@
-"""Shapes without values: running the dtype and shape rules on what is known.
+"""Shapes without values: run the dtype and shape rules of operators on operands that are only partly known.
 
-A loop of zero steps still has outputs of a definite shape.  It is found by running the step's
-operators on operands whose values may be unknown, folding small values (lengths, mostly) on the
-way.
+A loop of zero steps still has outputs of a definite shape.  To find it, the step's operators are
+run on operands that have a dtype and a shape, but perhaps no value; small values (lengths, mostly)
+are computed on the way, because shapes may depend on them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
 K = TypeVar("K")
 
 TINY = 64
-"""Values of at most so many elements are computed while only shapes are asked for."""
+"""While only shapes are asked for, values of at most this many elements are computed."""
 
 
 def concrete(value: Any) -> Operand:
-    """The operand that an array is.
+    """An array as an operand whose dtype, shape and value are known.
 
     >>> concrete(np.zeros((2, 3))).shape
     (2, 3)
@@ -53,7 +53,7 @@ def last_row(rows: Operand) -> Operand:
 
 
 def concrete_shape(shape: Iterable[Dim]) -> tuple[int, ...]:
-    """A shape with 0 for the lengths that only values would tell.
+    """The shape with 0 in place of every unknown length.
 
     >>> concrete_shape((3, None))
     (3, 0)
@@ -81,22 +81,22 @@ def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
 
 
 def _counts(operand: Operand) -> bool:
-    """Whether it is one integer: a number of steps, perhaps."""
+    """Whether the operand is an integer scalar, which may be a number of steps."""
     return operand.ndim == 0 and np.dtype(operand.dtype).kind in "iu"
 
 
 def _value(operand: Operand) -> Any:
-    """What is known of its value; there is one array only without entries."""
+    """The value of the operand, or None; an operand without elements has a known value: the empty array."""
     if operand.value is None and 0 in operand.shape and None not in operand.shape:
         return np.empty(concrete_shape(operand.shape), operand.dtype)
     return operand.value
 
 
 def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
-    """What is known of op(operands): dtype, shape, and the value where it is small and known.
+    """Evaluate op(operands) as far as it is known: dtype, shape, and the value where it is small and known.
 
-    Raises the error of the op's shape rule (TypeError, ValueError) when shapes do not fit; what else
-    it would raise is no error, as the op is not really computed.
+    Raises the error of the op's shape rule (TypeError, ValueError) when shapes do not fit.  Errors that depend on
+    values are not raised, as the op is not really run.
 
     >>> from scanopt import tensor
     >>> x = Operand("float64", (3, None))
@@ -109,18 +109,18 @@ def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
 
 
 def executed(steps: int | None, until: Operand | None) -> int | None:
-    """How many of so many steps a loop runs, None where that is not known.  until: the condition that ends it.
+    """How many of at most `steps` steps a loop runs, None if unknown.  until: the condition that ends it early.
 
     >>> executed(5, None), executed(5, Operand("bool", ())), executed(1, Operand("bool", ()))
     (5, None, 1)
     """
-    if steps is None or until is None or steps <= 1:  # a condition is asked for after the step
+    if steps is None or until is None or steps <= 1:  # the condition is tested after the step
         return steps
     return None if until.value is None else 1 if until.value else steps
 
 
 def trace(row: Operand, steps: int | None) -> Operand:
-    """What is known of the trace of a value that is the same at all steps, where it is known: else its shape.
+    """The trace of a row over `steps` steps: its shape, and its value if the row has the same known value at all steps.
 
     >>> trace(Operand("int64", (), np.array(3)), 2).value
     array([3, 3])
@@ -132,7 +132,7 @@ def trace(row: Operand, steps: int | None) -> Operand:
 
 
 def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
-    """Whether all that decides whether an op raises is known, and it does not: shapes, and values but the first one.
+    """Whether it is certain that the op does not raise: all shapes and values it checks are known, and it accepts them.
 
     >>> row = Op.make("getitem", index=(2,))
     >>> cannot_raise(row, [Operand("float64", (3,))]), cannot_raise(row, [Operand("float64", (None,))])
@@ -155,7 +155,7 @@ def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
 def batched_eval(
     evaluate: Callable[[list[Operand]], Operand], flags: Sequence[str], operands: Sequence[Operand]
 ) -> Operand:
-    """What is known of an operator batched over new first axes.  evaluate: what is known of it for one row.
+    """Evaluate an operator batched over new first axes, as far as known.  evaluate: does so for one row's operands.
 
     flags: per batching, innermost first, a "1" for each argument with a new first axis, else a "0".
     """
@@ -171,7 +171,7 @@ def batched_eval(
 
 
 def abstract_run(steps: Iterable[tuple[K, Op, Iterable[K]]], env: MutableMapping[K, Operand]) -> None:
-    """`abstract_eval` of straight-line steps (out, op, args), adding each result to `env`.
+    """Run `abstract_eval` on straight-line steps (out, op, args), adding each result to `env`.
 
     >>> from scanopt import tensor
     >>> env = {"x": Operand("float64", (None, 2)), "y": Operand("float32", (2,))}

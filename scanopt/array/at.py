@@ -27,7 +27,7 @@ _IN_RANGE = (
 
 @dataclass(frozen=True, eq=False)
 class At:
-    """What `x.at` is: indexed, it is a part of x that new arrays are made with.
+    """The value of `x.at`: `x.at[index]` is the part of x from which new arrays are made.
 
     >>> from scanopt import interpret, tensor as T
     >>> x = T.constant([1.0, 2.0, 3.0])
@@ -49,13 +49,14 @@ class At:
 
 @dataclass(frozen=True, eq=False)
 class IndexedPart:
-    """A part of an array; its methods give the whole with that part changed, the array stays as it is.
+    """A part of an array; each method returns a copy of the whole array with that part changed.
 
-    index: whatever indexing takes.  An integer array may name an entry twice: `add`, `multiply` and the others then
-    take all values for it, one after the other, `set` takes one of them.  Values are cast to the dtype of the array.
-    hints: those of JAX: unique_indices, a promise that no entry is named twice; indices_are_sorted, which changes
+    index: anything that `x[index]` accepts.  An integer array may name an entry twice: `add`, `multiply` and the others
+    then apply all values for that entry, one after the other; `set` keeps one of them.  Values are cast to the dtype of
+    the array.
+    hints: as in JAX: unique_indices, a promise that no entry is named twice; indices_are_sorted, which changes
     nothing; mode, None or "promise_in_bounds": an index out of range is an error.
-    Raises TypeError for values that would lose by the cast and other hints, ValueError for another mode.
+    Raises TypeError for values of a kind that does not fit the dtype and for other hints, ValueError for another mode.
     """
 
     x: Variable
@@ -67,49 +68,49 @@ class IndexedPart:
         return self.part
 
     def set(self, values: Any, **hints: Any) -> Variable:
-        """With the part replaced."""
+        """The array with the part replaced by values."""
         self._promised(hints)
         if self.part is self.x:
             return _spread(self.x, values)
         return set_subtensor(self.part, values)
 
     def add(self, values: Any, **hints: Any) -> Variable:
-        """With values added to the part."""
+        """The array with values added to the part."""
         self._promised(hints)
         return elementwise("add", self.x, values) if self.part is self.x else inc_subtensor(self.part, values)
 
     def subtract(self, values: Any, **hints: Any) -> Variable:
-        """With values subtracted from the part."""
+        """The array with values subtracted from the part."""
         return self.add(elementwise("negative", _like(self.x, values)), **hints)
 
     def multiply(self, values: Any, **hints: Any) -> Variable:
-        """With the part times values."""
+        """The array with the part multiplied by values."""
         return self._combined("multiply", values, hints)
 
     def divide(self, values: Any, **hints: Any) -> Variable:
-        """With the part divided by values."""
+        """The array with the part divided by values."""
         return self._combined("divide", values, hints)
 
     def power(self, values: Any, **hints: Any) -> Variable:
-        """With the part to the power of values."""
+        """The array with the part raised to the power of values."""
         return self._combined("power", values, hints)
 
     def min(self, values: Any, **hints: Any) -> Variable:
-        """With the smaller ones of the part and values."""
+        """The array with the part replaced by the minimum of part and values, element by element."""
         return self._combined("minimum", values, hints)
 
     def max(self, values: Any, **hints: Any) -> Variable:
-        """With the greater ones of the part and values."""
+        """The array with the part replaced by the maximum of part and values, element by element."""
         return self._combined("maximum", values, hints)
 
     def apply(self, function: Callable[[Variable], Any], **hints: Any) -> Variable:
-        """With function(part) in the place of the part; an entry that is named twice is changed once."""
+        """The array with the part replaced by function(part); an entry that is named twice is changed once."""
         return self.set(function(self.part), **hints)
 
     mul, div = multiply, divide
 
     def _promised(self, hints: Mapping[str, Any]) -> bool:
-        """Whether it is promised that no entry is named twice.  Raises TypeError, ValueError."""
+        """Whether the hints promise that no entry is named twice.  Raises TypeError, ValueError for unknown hints."""
         if other := sorted(set(hints) - {"unique_indices", "indices_are_sorted", "mode"}):
             raise TypeError(f"x.at[index] takes no {other[0]}: {_IN_RANGE}")
         if (mode := hints.get("mode")) not in (None, "promise_in_bounds"):
@@ -130,7 +131,7 @@ class IndexedPart:
 
 
 def _like(x: Variable, values: Any) -> Variable:
-    """Values in the dtype of x.  Raises TypeError where that loses."""
+    """Values cast to the dtype of x.  Raises TypeError where their kind does not fit, as of complex numbers."""
     v = values if is_weak(values) else as_tensor_variable(values)
     dtype = v.dtype if isinstance(v, Variable) else np.result_type(x.dtype, v)
     if not np.can_cast(dtype, x.dtype, "same_kind"):

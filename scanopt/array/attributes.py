@@ -1,4 +1,4 @@
-"""Attributes of variables that other libraries of arrays have: JAX's `at`, the array API standard's, NumPy's sizes."""
+"""Attributes that variables share with other array libraries: JAX's `at`, the array API standard's, NumPy's sizes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["Attributes"]
 
 
 class Attributes:
-    """What a variable has beside operators and methods that are functions; and the error of what it does not have."""
+    """Attributes of a variable beside its operators and methods, and the error for attributes that it does not have."""
 
     type: TensorType
     only_in: str = ""
-    """What it is an argument of, in words, while that is traced and nowhere else; "" for all other variables."""
+    """For a variable that exists only while a function is traced: which one, in words; "" for all other variables."""
 
     def __getattr__(self, name: str) -> Any:
         raise hints.no_attribute(cast("Variable", self), name, FUNCTIONS)
 
     @property
     def at(self) -> Any:
-        """Parts to make new arrays with, as in JAX: x.at[0].set(1.0), x.at[mask].add(y).
+        """Make new arrays with a part changed, as in JAX: x.at[0].set(1.0), x.at[mask].add(y).
 
         >>> from scanopt import interpret, tensor as T
         >>> interpret(T.constant([1.0, 2.0]).at[0].add(5.0))
@@ -46,9 +46,9 @@ class Attributes:
         return cast("Variable", self).size * self.type.itemsize
 
     def item(self, *index: Any) -> Any:
-        """One element, as a symbolic number: the only one, or that at a place in all, flattened, or at an index.
+        """One element as a symbolic number: the only one, the one at a place in the flattened array, or at an index.
 
-        Raises ValueError, when the function runs if lengths are not known before, where there is no element alone.
+        Raises ValueError where the array has not exactly one element (if lengths are unknown, when the function runs).
 
         >>> from scanopt import interpret, tensor as T
         >>> x = T.constant([[1.0, 2.0], [3.0, 4.0]])

@@ -1,6 +1,6 @@
-"""What batched forms are written with: lengths of axes, aligning and spreading arguments.
+"""Helpers for writing batched forms of operators: lengths of axes, aligning and spreading arguments.
 
-A batched argument has a new first axis, one entry per row; all have as many rows.
+A batched argument has a new first axis with one entry per row; all batched arguments have the same number of rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def dims_of(x: Variable) -> tuple[Length, ...]:
 
 
 def has_lengths(x: Variable, dims: Sequence[Length]) -> bool:
-    """Whether x is known to have these lengths: numbers, or what tells its own lengths."""
+    """Whether x is known to have these lengths, given as numbers or as symbolic lengths that were read off x."""
     return len(dims) == x.ndim and all(_is_length(d, x, i) for i, d in enumerate(dims))
 
 
@@ -49,7 +49,7 @@ def _is_length(d: Length, x: Variable, axis: int) -> bool:
 
 
 def split_dims(dims: Sequence[Length]) -> tuple[tuple[Dim, ...], tuple[Variable, ...]]:
-    """Lengths as a shape with None placeholders and the symbolic ones that fill them."""
+    """Split lengths into a shape, with None for each symbolic length, and the symbolic lengths that fill the Nones."""
     plain = [int(d.data) if isinstance(d, Constant) else d for d in dims]
     shape = tuple(None if isinstance(d, Variable) else d for d in plain)
     return shape, tuple(d for d in plain if isinstance(d, Variable))
@@ -81,12 +81,12 @@ def rows(batched: Sequence[bool], args: Sequence[Variable]) -> Length:
 
 
 def front(x: Variable, ndim: int) -> Variable:
-    """A batched x with axes of length 1 after the first, so that its entries have `ndim` axes."""
+    """A batched x with axes of length 1 inserted after the first, so that its rows have `ndim` axes."""
     return expand(x, range(1, 1 + ndim - (x.ndim - 1)))
 
 
 def align(batched: Sequence[bool], args: Sequence[Variable]) -> list[Variable]:
-    """Arguments that broadcast against each other entry by entry, and so row by row."""
+    """The arguments with axes of length 1 inserted, so that they broadcast against each other row by row."""
     ndim = max(x.ndim - b for x, b in zip(args, batched, strict=True))
     return [front(x, ndim) if b else x for x, b in zip(args, batched, strict=True)]
 

@@ -18,7 +18,7 @@ __all__ = ["as_arrays", "as_tensor_variable", "as_variable", "constant", "is_wea
 
 
 def is_weak(x: Any) -> bool:
-    """Whether x is a bare Python number, which takes the dtype of what stands beside it.
+    """Whether x is a bare Python number, which takes the dtype of the other operand.
 
     >>> is_weak(2), is_weak(True), is_weak(np.float64(2))
     (True, False, False)
@@ -27,7 +27,7 @@ def is_weak(x: Any) -> bool:
 
 
 def _smallest(x: Any) -> str:
-    """The dtype of a bare Python number that stands alone: the smallest that holds it."""
+    """The dtype of a bare Python number without another operand: the smallest that holds it."""
     if isinstance(x, bool):
         return "bool"
     if isinstance(x, int):
@@ -120,7 +120,7 @@ def promoted(*xs: Any) -> tuple[Variable, ...]:
 
 
 def as_arrays(*xs: Any) -> tuple[Variable, ...]:
-    """Operands of a function that makes arrays of them before it promotes, as np.dot: Python numbers are not weak.
+    """Operands of a function that converts them to arrays before it promotes, as np.dot: Python numbers are not weak.
 
     >>> [v.dtype for v in as_arrays(as_tensor_variable(np.uint8(1)), 300)]
     ['uint8', 'int64']
@@ -129,7 +129,7 @@ def as_arrays(*xs: Any) -> tuple[Variable, ...]:
 
 
 def with_dtypes(xs: Sequence[Any], dtypes: Iterable[str]) -> tuple[Variable, ...]:
-    """The operands, those whose dtype is open with the one given for them.  Raises OverflowError."""
+    """The operands, with bare Python numbers as constants of the dtypes given for them.  Raises OverflowError."""
     pairs = zip(xs, dtypes, strict=False)
     return tuple(
         x.as_dtype(dtype) if isinstance(x, Weak) else x if isinstance(x, Variable) else weak_constant(x, dtype, xs)
@@ -179,9 +179,9 @@ def shared(
 
 @public()
 def tensor(*given: Any, **named: Any) -> Variable:
-    """A new input: dtype (default `config.floatX`), shape (an int or None per axis), name; in this order, or by name.
+    """A new input; dtype (default `config.floatX`), shape (an int or None per axis) and name in this order, or by name.
 
-    axes: names of its axes, which messages about shapes tell; then the shape may be left out.
+    axes: names of its axes, used in messages about shapes; with them the shape may be left out.
 
     As in PyTensor the name may come first, where it is no dtype or the dtype is named, and as in Theano
     `broadcastable` may stand for the shape: True for an axis of length 1.
@@ -227,7 +227,7 @@ V = TypeVar("V", bound=Variable)
 
 
 def with_axes(x: V, axes: Sequence[str] | None) -> V:
-    """A new variable with names for its axes, a name for each.  Raises TypeError, ValueError for other names."""
+    """The new variable x with one name for each of its axes.  Raises TypeError, ValueError for other names."""
     if axes is None:
         return x
     if isinstance(axes, str) or not all(isinstance(name, str) and name for name in axes):

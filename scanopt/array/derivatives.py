@@ -1,4 +1,4 @@
-"""What gradients of operators are written with: the entry of an elementwise operator is its partial derivatives."""
+"""Helpers for writing gradients of operators; an elementwise operator is differentiated by its partial derivatives."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UnknownType:
 
 
 UNKNOWN: Any = UnknownType()
-"""In the place of a derivative, or of a gradient with respect to an argument: there is one, but no formula for it."""
+"""Stands for a derivative, or a gradient with respect to an argument, that exists but has no formula here."""
 
 Partial = Callable[..., Any] | complex | UnknownType | None
 """A derivative by one argument: a function of all arguments and the result, or a number."""
@@ -48,8 +48,9 @@ def elementwise_gradient(*partials: Partial) -> Gradient:
     A partial is a number, or is called with all arguments and the result, as symbolic arrays
     (parameters of the op as keywords), and returns the derivative by its argument: an array, a number,
     or a pair of them for a fraction; a bool array says where the result is that argument (elsewhere
-    nothing flows, not even a NaN).  None: the result does not depend smoothly on it.  What
-    broadcasting spread is summed.  UNKNOWN: a gradient that asks for it is an error.
+    the gradient is 0, even where g is NaN).  None: the result does not depend smoothly on it.
+    UNKNOWN: asking for that gradient is an error.  The gradient is summed over axes along which the
+    argument was broadcast.
 
     >>> from scanopt.array.variable import TensorType
     >>> gradient = elementwise_gradient(lambda x, y, out: y, lambda x, y, out: x)
@@ -75,13 +76,13 @@ def _part(
     if isinstance(d, complex | float | int) and d == 0:
         zeros: Variable = FUNCTIONS["zeros_like"](args[i])
         return zeros
-    if not isinstance(d, tuple | Variable) and d == -1:  # -(-x) is x, also where what was spread is summed
+    if not isinstance(d, tuple | Variable) and d == -1:  # -(-x) is x, also after summing over broadcast axes
         return _times(unspread(g, args, i), d)
     return unspread(_times(g, d), args, i)
 
 
 def _times(g: Variable, d: Any) -> Variable:
-    """g by the derivative d, its conjugate where it is complex, in the shape of g."""
+    """g times the derivative d (its conjugate where d is complex), in the shape of g."""
     if not isinstance(d, tuple | Variable) and d == 1:
         return g
     x = _number(g)
@@ -103,7 +104,7 @@ def _by(x: Variable, d: Any) -> Variable:
 
 
 def _number(g: Variable) -> Variable:
-    """The number that g, as the gradient of a sum, repeats; else g."""
+    """The scalar that g repeats in every element, as the gradient of a sum does; else g."""
     x = g
     while isinstance(x.owner, Apply) and x.owner.op.name in ("broadcast_to", "expand_dims"):
         x = x.owner.inputs[0]
@@ -111,7 +112,7 @@ def _number(g: Variable) -> Variable:
 
 
 def _spread_to(x: Variable, g: Variable) -> Variable:
-    """x, which broadcasts to the shape of g, in that shape."""
+    """x broadcast to the shape of g."""
     return x if x.ndim == g.ndim and same_shape(x, g) else broadcast_to(x, lengths(g))
 
 
@@ -120,7 +121,7 @@ def _conjugate(d: Variable) -> Variable:
 
 
 def unspread(part: Variable, args: Sequence[Variable], i: int) -> Variable:
-    """A part of the gradient of an elementwise operator, of the result's shape, as one of argument i.
+    """Sum a gradient of the result's shape to the shape of argument i of an elementwise operator.
 
     >>> from scanopt import tensor as T
     >>> unspread(T.matrix("g"), [T.matrix("x"), T.scalar("y")], 1).ndim
@@ -130,7 +131,7 @@ def unspread(part: Variable, args: Sequence[Variable], i: int) -> Variable:
 
 
 def _spread(args: Sequence[Variable], i: int) -> list[int]:
-    """The axes of argument i that others may have spread: of length 1 as far as is known, and theirs of another."""
+    """The axes along which argument i may be broadcast: its length may be 1 and that of another argument not."""
     x, found = args[i], list[int]()
     for axis, n in enumerate(x.type.shape):
         places = [(y, axis + y.ndim - x.ndim) for j, y in enumerate(args) if j != i and y is not x]
@@ -143,7 +144,7 @@ def _spread(args: Sequence[Variable], i: int) -> list[int]:
 
 
 def fitting(part: Variable, x: Variable) -> Variable:
-    """A part of the gradient with respect to x: only its real part where x is real.
+    """A gradient as one with respect to x: only its real part where x is real.
 
     >>> from scanopt import tensor as T
     >>> fitting(T.zvector("g"), T.dvector("x")).dtype

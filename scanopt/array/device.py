@@ -1,4 +1,4 @@
-"""What is different for arrays on a device: its modules, whether an array is there, how to move one there and back."""
+"""Arrays on a device: the modules that handle them, whether an array lies on one, and how to move it there and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["CUPY", "Device", "arrived", "device_of", "on_device", "to_host"]
 
 ON_CUDA = (2, 13)
-"""Kinds of devices in DLPack: memory of CUDA, and memory that it manages."""
+"""Kinds of devices in DLPack: CUDA memory, and memory that CUDA manages."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Device:
     """An array module whose arrays lie on a device.
 
     module: its name.  special, linalg: the modules that take the place of SciPy's.  states: the module whose
-    `errstate(linalg="raise")` lets singular matrices raise.  stacks: whether its solvers broadcast stacks of matrices.
-    hermitian: whether its pseudo-inverse has that option.
+    `errstate(linalg="raise")` makes singular matrices raise.  stacks: whether its solvers broadcast stacks of matrices.
+    hermitian: whether its pseudo-inverse has the option `hermitian`.
     """
 
     module: str
@@ -33,7 +33,7 @@ class Device:
 
     @property
     def installed(self) -> bool:
-        """Whether there is the module; it is not imported."""
+        """Whether the module is installed; it is not imported."""
         if self.module in sys.modules:
             return sys.modules[self.module] is not None
         return _findable(self.module)
@@ -44,7 +44,7 @@ class Device:
         return xp is not None and isinstance(x, xp.ndarray)
 
     def load(self, other: str = "") -> Any:
-        """The module, or another one of the same library.  Raises ImportError where it is not installed."""
+        """Import the module, or `other` of the same library.  Raises ImportError where it is not installed."""
         return importlib.import_module(other or self.module)
 
 
@@ -58,7 +58,7 @@ _KNOWN = {d.module: d for d in (CUPY,)}
 
 
 def device_of(xp: Any) -> Device | None:
-    """The device of an array module, or of one named so; None for NumPy.
+    """The device of an array module, given itself or by name; None for NumPy.
 
     >>> import numpy
     >>> device_of(numpy) is None, device_of("cupy").special
@@ -68,7 +68,7 @@ def device_of(xp: Any) -> Device | None:
 
 
 def on_device(x: Any) -> bool:
-    """Whether x is an array on a device, of whatever library.
+    """Whether x is an array on a device, of any library.
 
     >>> import numpy
     >>> on_device(numpy.zeros(2)), on_device([1.0])
@@ -78,7 +78,7 @@ def on_device(x: Any) -> bool:
     if hasattr(kind, "__cuda_array_interface__"):
         try:
             return getattr(x, "__cuda_array_interface__", None) is not None
-        except RuntimeError:  # an array of which gradients are taken
+        except RuntimeError:  # an array that tracks gradients
             pass
     if not (hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__")):
         return False
@@ -86,7 +86,7 @@ def on_device(x: Any) -> bool:
 
 
 def arrived(x: Any) -> Any:
-    """An array on a device as one of CuPy's, in the same memory.  Raises TypeError where CuPy is not installed."""
+    """An array on a device as a CuPy array in the same memory.  Raises TypeError where CuPy is not installed."""
     try:
         xp = CUPY.load()
     except ImportError as error:
@@ -97,5 +97,5 @@ def arrived(x: Any) -> Any:
 
 
 def to_host(x: Any) -> Any:
-    """x as a NumPy array, copied from the device where it is there."""
+    """x as a NumPy array, copied from the device if it lies there."""
     return arrived(x).get() if on_device(x) else x

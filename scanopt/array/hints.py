@@ -1,4 +1,4 @@
-"""Errors for what Python cannot ask of an array that has no values yet, such as its truth: what to write instead."""
+"""Error messages for questions that an array without values cannot answer, such as its truth: what to write instead."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LENGTH = (
 
 
 def truth(x: Variable) -> str:
-    """What to write where the truth of x was asked for: by if, by `x in [y]`, by `x.shape == (2, 2)`."""
+    """The message that says what to write in place of code that needs the truth of x, as `if x` or `x in [y]`."""
     op = getattr(x.owner, "op", None)
     if getattr(op, "name", None) not in ("equal", "not_equal"):
         return _TRUTH
@@ -59,11 +59,11 @@ def truth(x: Variable) -> str:
 
 
 def no_attribute(x: Variable, name: str, functions: Collection[str]) -> AttributeError:
-    """The error of an attribute that variables do not have: with what to write instead, or names that are near.
+    """The error for an attribute that variables do not have: it says what to write instead, or gives similar names.
 
     functions: names in scanopt.tensor.
     """
-    if name.startswith("_") or "type" not in x.__dict__:  # asked for by Python itself, or of half an object
+    if name.startswith("_") or "type" not in x.__dict__:  # asked for by Python itself, or before the object is complete
         return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}", name=name, obj=x)
     hint = INSTEAD_OF_METHODS.get(name)
     near = get_close_matches(name, [n for n in dir(type(x)) if not n.startswith("_")], 3)

@@ -26,7 +26,7 @@ INSTEAD: dict[str, str] = {
     "min_scalar_type": "it depends on the value: use x.dtype",
     "einsum_path": "T.einsum looks for an order by itself",
 }  # fmt: skip
-"""By the name of a NumPy function: what to use, where there is something."""
+"""By the name of a NumPy function: what to use in its place, if there is something."""
 
 OF_METHODS: dict[str, str] = {
     "reduce": "use scanopt.reduce(f, x, initial)",
@@ -34,7 +34,7 @@ OF_METHODS: dict[str, str] = {
     "reduceat": "use it on the parts x[i:j]",
     "at": _NEW_ARRAY + "x[indices].inc(values) or x[indices].set(values)",
 }
-"""The same by the name of a method of ufuncs."""
+"""By the name of a method of ufuncs: what to use in its place."""
 
 OF_ARGUMENTS: dict[str, str] = {
     "out": "use what it returns",
@@ -42,7 +42,7 @@ OF_ARGUMENTS: dict[str, str] = {
     "initial": "put it beside the array, or combine it with the result",
     "dtype": "write a cast around it",
 }
-"""The same by the name of an argument of NumPy's functions."""
+"""By the name of an argument of NumPy's functions: what to write instead."""
 
 _RESULT = "call it on the result of the compiled function, or on x.eval({...})"
 _SORTED = "symbolic arrays are never changed in place: write y = "

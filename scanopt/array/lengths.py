@@ -16,25 +16,25 @@ Place = tuple[Variable, int]
 
 _KEEPING = {"full_like", "cumsum", "cumprod", "cumaffine", "sort", "argsort", "softmax", "disconnected_grad",
             "zero_grad", "grad_clip", "inv", "cholesky"}  # fmt: skip
-"""Operators, no elementwise ones, whose result has the shape of the first argument."""
+"""Operators, beside the elementwise ones, whose result has the shape of the first argument."""
 
 _WITH_AXES = {"sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "squeeze", "expand_dims", "sum_to"}
 """Operators that sum over axes, add or remove them, and leave the others as they are."""
 
 _SYSTEMS = {"solve", "solve_triangular", "cho_solve", "lu_solve"}
-"""Operators whose result has the shape of the second argument, where the first is one matrix."""
+"""Operators whose result has the shape of the second argument if the first is a single matrix."""
 
 _LOOKS = 200
-"""So many axes are looked at for one question."""
+"""At most this many axes are looked at for one question."""
 
 _MOST = 6
-"""A length that may come from more axes than these is that of the array itself."""
+"""If a length may come from more axes than this many, the axis itself counts as its only origin."""
 
 
 def origins(x: Variable, axis: int) -> int | tuple[Place, ...]:
-    """The length of an axis where it is known, else the axes that it is the length of, as far back as can be seen.
+    """The length of an axis where it is known, else the axes that its length comes from, as far back as can be seen.
 
-    Where there are several, those that are not 1 are equally long.
+    If there are several, those whose length is not 1 are equally long.
 
     >>> from scanopt import tensor as T
     >>> x, W = T.dvector("x"), T.dmatrix("W")
@@ -45,22 +45,22 @@ def origins(x: Variable, axis: int) -> int | tuple[Place, ...]:
 
 
 def length(x: Variable, axis: int) -> int | Variable:
-    """The length of an axis, asked of what it comes from: x itself need not be computed for it.
+    """The length of an axis, asked of the arrays that it comes from, so that x itself need not be computed.
 
-    Of lengths that fit together the least common multiple is the one that is not 1, if there is one.
+    The least common multiple of lengths that broadcast together is the one that is not 1, if there is one.
     """
     found = origins(x, axis)
     return found if isinstance(found, int) else reduce(FUNCTIONS["lcm"], map(_asked, found))
 
 
 def _asked(place: Place) -> int | Variable:
-    """The length of an axis, or what it was asked to be."""
+    """The symbolic length of an axis: the one it was broadcast or summed to, if it was, else asked of the array."""
     given = _given(*place)
     return batching.dim(*place) if given is None else given
 
 
 def _given(x: Variable, axis: int) -> Variable | None:
-    """The length that an array was broadcast or summed to."""
+    """The symbolic length that an axis was broadcast or summed to, None if it was not."""
     node = x.owner
     if not isinstance(node, Apply):
         return None
@@ -73,12 +73,12 @@ def _given(x: Variable, axis: int) -> Variable | None:
 
 
 def lengths(x: Variable) -> list[int | Variable]:
-    """The same for all axes."""
+    """The `length` of each axis."""
     return [length(x, i) for i in range(x.ndim)]
 
 
 def same_shape(x: Variable, y: Variable) -> bool:
-    """Whether it can be seen that two arrays have one shape.
+    """Whether the graph shows that two arrays have the same shape.
 
     >>> from scanopt import tensor as T
     >>> x, y = T.dvectors("x", "y")
@@ -89,7 +89,7 @@ def same_shape(x: Variable, y: Variable) -> bool:
 
 
 def same_length(x: Variable, i: int, y: Variable, j: int) -> bool:
-    """Whether it can be seen that axis i of x is as long as axis j of y."""
+    """Whether the graph shows that axis i of x is as long as axis j of y."""
     a, b = origins(x, i), origins(y, j)
     return a == b if isinstance(a, int) or isinstance(b, int) else _placed(a) == _placed(b)
 
@@ -111,7 +111,7 @@ def _origins(x: Variable, axis: int, known: dict[Place, int | tuple[Place, ...]]
 
 
 def _together(found: Sequence[int | tuple[Place, ...]]) -> int | tuple[Place, ...]:
-    """All of these; none where they are too many, or of different kinds."""
+    """The union of all origins found; () if there are too many, or if they differ in kind or in a known length."""
     if any(isinstance(x, int) for x in found):
         return found[0] if len({*found}) == 1 else ()
     places = dict.fromkeys(place for some in found if not isinstance(some, int) for place in some)
@@ -119,7 +119,7 @@ def _together(found: Sequence[int | tuple[Place, ...]]) -> int | tuple[Place, ..
 
 
 def _sources(x: Variable, axis: int) -> list[Place]:
-    """Axes of the arguments that this axis gets its length from: those that are not 1 agree."""
+    """Axes of the arguments from which this axis gets its length; those whose length is not 1 are equally long."""
     node = x.owner
     if not isinstance(node, Apply):
         return []
@@ -148,7 +148,7 @@ def _sources(x: Variable, axis: int) -> list[Place]:
 
 
 def _measured(length: Variable | None) -> list[Place]:
-    """The axes that a symbolic length was asked of; none if it is something else."""
+    """The axes whose length a symbolic length is; none if it is something else."""
     node = None if length is None else length.owner
     if not isinstance(node, Apply):
         return []

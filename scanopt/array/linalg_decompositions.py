@@ -1,4 +1,4 @@
-"""Decompositions of symbolic matrices: singular values, eigenvalues, Q and R, and what is made of them."""
+"""Decompositions of symbolic matrices (singular values, eigenvalues, Q and R), and functions computed from them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     a: (..., m, n).  full_matrices: U is m x m and Vh is n x n, else they have k = min(m, n) columns and rows.
     compute_uv: else S alone.  hermitian: a is known to be so.  Raises ValueError for other shapes, TypeError for
     half precision; LinAlgError at run time where it does not converge (NaN).
-    The gradient is that of what does not depend on signs, phases and bases that are arbitrary.
+    The gradient is right for losses that do not depend on the arbitrary choice of signs, phases and bases.
 
     >>> from scanopt import interpret
     >>> u, s, vh = svd(np.array([[0.0, 2.0], [1.0, 0.0]]), full_matrices=False)
@@ -91,7 +91,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 def _svd_of_hermitian(x: Variable) -> SVDResult:
-    """By eigenvalues, in descending order of their sizes; their signs go into Vh."""
+    """The SVD of a Hermitian matrix from its eigenvalues, in descending order of magnitude; their signs go into Vh."""
     values, vectors = eigh(x)
     sizes, signs = elementwise("absolute", values), elementwise("copysign", 1.0, values)
     order = flip(_sorted("argsort", sizes), -1)
@@ -192,11 +192,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return found[1] if mode == "r" else QRResult(*found)
 
 
-# What is made of singular values
+# Functions of singular values
 
 
 def _eps_times_longer(x: Variable, dtype: str) -> Any:
-    """The distance of 1 to the next number, by the greater one of both lengths of a matrix."""
+    """The machine epsilon of `dtype` times the greater of the two lengths of a matrix."""
     m, n = dims_of(x)[-2:]
     longer = max(m, n) if isinstance(m, int) and isinstance(n, int) else elementwise("maximum", m, n)
     return longer * float(np.finfo(dtype).eps)
@@ -211,10 +211,10 @@ def _needs_matrix(x: Variable, what: str) -> Variable:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...) -> Variable:
     """The pseudo-inverse, as np.linalg.pinv.
 
-    a: (..., m, n).  rcond: singular values up to so many times the greatest count as 0 (1e-15; for stacks, one
-    for each matrix); rtol: the same, None for the accuracy of the dtype.  hermitian: a is known to be so.
-    Raises ValueError for other shapes.  The gradient is that at a rank that stays, also where a given rcond cuts off
-    singular values that are not 0.
+    a: (..., m, n).  rcond: singular values up to rcond times the greatest count as 0 (default 1e-15; for stacks, one
+    for each matrix); rtol: the same, None for the accuracy of the dtype.  hermitian: a promise that a is Hermitian.
+    Raises ValueError for other shapes.  The gradient assumes that the rank stays the same, also where a given rcond
+    cuts off singular values that are not 0.
 
     >>> from scanopt import interpret
     >>> interpret(pinv(np.array([[2.0], [0.0]])))
@@ -230,7 +230,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...)
 
 
 def _cut(given: Any) -> dict[str, bool]:
-    """Whether a threshold is more than rounding: singular values below it need not be 0."""
+    """The option that says that a threshold is more than rounding, so that singular values below it need not be 0."""
     small = given is None or (not isinstance(given, Variable) and np.all(np.asarray(given) < _ROUNDING))
     return {} if small else {"cut": True}
 
@@ -244,11 +244,11 @@ def _threshold(rcond: Any) -> Variable:
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
-    """The x that makes the sum of squares of a x - b least, as np.linalg.lstsq, which gives four results.
+    """Least squares: the x that minimizes the sum of squares of a x - b, with all four results of np.linalg.lstsq.
 
-    a: (m, n).  b: m numbers, or (m, k).  rcond: singular values up to so many times the greatest count as 0
-    (default: the accuracy of float64 by the greater one of m and n).  The residuals are empty where a has less than
-    full rank or no more rows than columns.  Raises ValueError for other shapes.
+    a: (m, n).  b: m numbers, or (m, k).  rcond: singular values up to rcond times the greatest count as 0
+    (default: the machine epsilon of float64 times the greater of m and n).  The residuals are empty where a has less
+    than full rank or no more rows than columns.  Raises ValueError for other shapes.
 
     >>> from scanopt import interpret
     >>> interpret(lstsq(np.array([[1.0], [1.0]]), np.array([1.0, 3.0])).x)

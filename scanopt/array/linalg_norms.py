@@ -91,7 +91,7 @@ def _squares(v: Variable) -> Variable:
 
 
 def _greatest(sizes: Variable, axis: int, keepdims: bool) -> Variable:
-    """The greatest of numbers that are not negative, 0 of none."""
+    """The greatest of nonnegative numbers along an axis, 0 if there are none."""
     if not sizes.type.shape[axis]:
         lengths = [1 if i == axis else n for i, n in enumerate(dims_of(sizes))]
         sizes = concatenate([sizes, full(lengths, 0, sizes.dtype)], axis)

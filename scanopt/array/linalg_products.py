@@ -1,4 +1,4 @@
-"""Products, powers and axes of symbolic matrices, as in numpy.linalg: of the last axes, where numpy's own differ."""
+"""Products, powers and axes of symbolic matrices as in numpy.linalg, which uses the last axes where np's own differ."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def multi_dot(arrays: Sequence[Any]) -> Variable:
 
 
 def _order(xs: Sequence[Variable]) -> dict[tuple[int, int], int]:
-    """For the product of arrays i to j, after which of them to cut."""
+    """For each product of arrays i to j the array k after which to split it, for the fewest multiplications."""
     first = xs[0].type.shape[0] if xs[0].ndim == 2 else 1
     lengths = [int(first or 0), *(int((x.type.shape[-1] if x.ndim == 2 else 1) or 0) for x in xs[1:])]
     lengths.insert(1, int(xs[0].type.shape[-1] or 0))
@@ -157,7 +157,7 @@ def matrix_power(a: Any, n: Any) -> Variable:
 
 
 def _power(x: Variable, n: int) -> Variable:
-    """By squares, in the order in which NumPy multiplies."""
+    """The n-th power by repeated squaring, in the order in which NumPy multiplies."""
     if n == 3:
         return products.matmul(products.matmul(x, x), x)
     square, result = x, None
@@ -217,7 +217,7 @@ def block_diag(*arrs: Any) -> Variable:
 
 
 def _in_row(v: Variable, before: list[Any], after: list[Any], dtype: str) -> Variable:
-    """A matrix between zeros of the widths of those before and after it."""
+    """The rows of a block-diagonal matrix that hold v: v between zeros as wide as the blocks before and after it."""
     n = dims_of(v)[0]
     left, right = ([FUNCTIONS["zeros"]((n, reduce(plus, x)), dtype)] if x else [] for x in (before, after))
     return concatenate([*left, v, *right], 1)

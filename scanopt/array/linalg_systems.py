@@ -95,7 +95,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> Any:
     """P, L, U with a = P L U, as scipy.linalg.lu: L with ones on its diagonal, U upper triangular.
 
     a: (..., n, n).  permute_l: P L and U alone.  p_indices: for P the column of the 1 in each of its rows, so that
-    a = L[P] U for one matrix.  P has no gradient.  Raises ValueError for other shapes, also such as SciPy takes.
+    a = L[P] U for one matrix.  P has no gradient.  Raises ValueError for matrices that are not square.
 
     >>> from scanopt import interpret
     >>> p, l, u = lu(np.array([[0.0, 2.0], [4.0, 1.0]]))

@@ -1,4 +1,4 @@
-"""Which axes of which arguments do not fit together in an operator, in the user's names."""
+"""For error messages: which axes of which arguments of an operator do not fit together, in the user's names."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scanopt.array.types import Dim
 __all__ = ["AxisNames", "axis_named", "misfit"]
 
 Shape = Sequence[Dim]
-AxisNames = tuple[str, ...]  # none where the axes of an array have no names
+AxisNames = tuple[str, ...]  # empty if the axes of an array have no names
 Axis = tuple[int, int]  # number of the argument, number of its axis
 
 
 def misfit(op: Op, names: Sequence[str], shapes: Sequence[Shape], axes: Sequence[AxisNames] = ()) -> str:
-    """The axes of two arguments that must be equally long and are not: "" where there are none, or they are not known.
+    """A text that names two axes of arguments that must be equally long and are not; "" if none are found.
 
-    names: of the arguments, "" for one that has none.  axes: of the arguments, names of their axes, none where unnamed.
+    names: of the arguments, "" for one without a name.  axes: for each argument the names of its axes, () if unnamed.
 
     >>> misfit(Op.make("add"), ["A", "v"], [(2, 4), (3,)])
     'axis 1 of A has length 4, axis 0 of v has length 3'
@@ -50,7 +50,7 @@ def axis_named(axis: int, names: AxisNames) -> str:
 
 
 def _broadcast(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
-    """From the last axis on."""
+    """Pairs of axes that broadcast against each other, matched from the last axis on."""
     for i, x in enumerate(shapes):
         for k, y in enumerate(shapes[:i]):
             for back in range(1, min(len(x), len(y)) + 1):
@@ -58,14 +58,14 @@ def _broadcast(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
 
 
 def _products(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
-    """The last axis of the first one, and the last but one of the second, or its only one."""
+    """The two axes over which a product sums: the last of one argument, the last but one (or only one) of the other."""
     x, y = shapes[:2]
     if x and y:
         yield (0, len(x) - 1), (1, max(len(y) - 2, 0))
 
 
 def _joined(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
-    """All axes but the one along which arrays are joined; to stack them, all."""
+    """Pairs of axes that must agree when arrays are joined (all but the axis joined along) or stacked (all)."""
     along = op.options["axis"] if op.name == "concatenate" else None
     for i, x in enumerate(shapes[1:], 1):
         yield from (((0, axis), (i, axis)) for axis in range(min(len(shapes[0]), len(x))) if axis != along)

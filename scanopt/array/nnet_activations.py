@@ -32,7 +32,7 @@ def _positive(x: Variable) -> Variable:
 
 
 def _below_zero(x: Variable) -> Variable:
-    """min(x, 0), with derivative 1 at 0: what is above does not overflow in a branch that is not chosen."""
+    """min(x, 0), with derivative 1 at 0: the exponential of positive x, in a branch not chosen, must not overflow."""
     return where(_positive(x), 0, x)
 
 
@@ -133,7 +133,7 @@ def hard_tanh(x: Any) -> Variable:
 
 
 def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> Variable:
-    """A 1 at the place that x names, of num_classes along a new axis, else 0; no 1 at all for what names none.
+    """A 1 at place x of num_classes places along a new axis, else 0; all 0 where x is not one of these places.
 
     x: integers.  dtype: `config.floatX` by default.  num_classes: an int or an integer scalar.
 
@@ -152,17 +152,17 @@ def one_hot(x: Any, num_classes: Any, *, dtype: Any = None, axis: int = -1) -> V
 
 
 def softmax_with_bias(x: Any, b: Any) -> Variable:
-    """softmax of x + b, along rows, as Theano's."""
+    """softmax of x + b, along rows, as in Theano."""
     return softmax(elementwise("add", x, b))
 
 
 def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Variable:
-    """-log of the probability of the true class in each row, by the numbers of classes, as Theano's."""
+    """-log of the probability of the true class in each row, given by its number, as in Theano."""
     return categorical_crossentropy(coding_dist, true_one_of_n)
 
 
 def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> tuple[Variable, Variable, Variable]:
-    """-log of the probability of class y_idx in each row of softmax(x + b), that softmax, its greatest place."""
+    """For p = softmax(x + b): -log of the probability of class y_idx in each row, p, and the most probable class."""
     total = as_float(elementwise("add", x, b))
     probabilities = softmax(total)
     logs: Variable = FUNCTIONS["logsoftmax"](total)

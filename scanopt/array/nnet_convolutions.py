@@ -26,7 +26,7 @@ Length = int | Variable
 
 
 def _each(x: Any, count: int, what: str) -> tuple[int, ...]:
-    """One whole number for each of so many axes."""
+    """x as one positive int for each of `count` axes.  Raises ValueError for anything else; what: its name."""
     many = tuple(x) if isinstance(x, Sequence) and not isinstance(x, str) else (x,) * count
     if len(many) != count or not all(isinstance(n, int | np.integer) and n > 0 for n in many):
         raise ValueError(f"{what} is a positive int, or {count} of them, found {x!r}")
@@ -37,7 +37,7 @@ def _each(x: Any, count: int, what: str) -> tuple[int, ...]:
 
 
 def _paddings(mode: Any, x: Variable, sizes: Sequence[Length], steps: Sequence[int], dilations: Sequence[int]) -> Any:
-    """How many entries come before and after each of the last axes."""
+    """How many padding entries come before and after along each of the last axes."""
     count = len(sizes)
     reach = [(k - 1) * d for k, d in zip(sizes, dilations, strict=True)]
     if mode == "same":
@@ -59,18 +59,18 @@ _MODES: dict[str, Callable[[Any], Any]] = {
     "half": lambda reach: (reach + 1) // 2,
     "full": lambda reach: reach,
 }
-"""By the name of a padding how many entries there are at both sides, by how far a filter reaches."""
+"""By the name of a padding a function from the reach of a filter to the number of entries added on each side."""
 
 
 def _same(n: Length, reach: Length, step: int) -> tuple[Length, Length]:
-    """Padding with which there are n / step results, rounded up; one more behind than in front, if odd."""
+    """The padding with which there are ceil(n / step) results; an odd one has one more entry behind than in front."""
     needed = ((n + step - 1) // step - 1) * step + reach + 1 - n
     both = max(needed, 0) if isinstance(needed, int) else elementwise("maximum", needed, 0)
     return both // 2, both - both // 2
 
 
 def _padded(x: Variable, pairs: Sequence[tuple[Length, Length]], value: Any = 0) -> Variable:
-    """x with a value around its last axes."""
+    """x padded with `value` along its last axes."""
     if all(isinstance(n, int) and n == 0 for pair in pairs for n in pair):
         return x
     lengths, lead = dims_of(x), x.ndim - len(pairs)
@@ -121,7 +121,7 @@ def _convolution(
 
 
 def _in_groups(parts: Variable, filters: Variable, groups: int, count: int, summed: Any) -> Variable:
-    """Each group of filters with its own channels: the groups are one more axis in front."""
+    """Contract each group of filters with its own channels: the groups become one more axis in front."""
     n, _, *inner = dims_of(parts)
     outputs, each, *sizes = dims_of(filters)
     if isinstance(outputs, int) and outputs % groups:
@@ -146,7 +146,7 @@ def conv2d(
     and columns, divided by subsample), an int, two of them, or two pairs.  subsample: steps between results.
     filter_flip: filters are turned around, as a convolution has it; False for the cross-correlation that JAX and
     PyTorch compute.  filter_dilation: steps between entries of a filter.  num_groups: channels and outputs are
-    split in so many groups.  Raises ValueError for other shapes and modes.
+    split into this many groups.  Raises ValueError for other shapes and modes.
 
     >>> conv2d(np.ones((2, 3, 8, 8)), np.ones((5, 3, 3, 3)), subsample=2).type.shape
     (2, 5, 3, 3)

@@ -2,7 +2,7 @@
 
 An entry says everything the rest of the library needs to know of an operator: the NumPy function
 that defines it, the rule for dtype and shape, its batched form, the algebraic traits that laws
-read, and its class of cost.  Adding an operator is adding one entry.
+read, and its class of cost.  To add an operator, add one entry.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Param = Any  # None, bool, int, float, str or a tuple of these: everything JSON 
 
 @dataclass(frozen=True)
 class Operand:
-    """What a dtype and shape rule sees of one argument.
+    """One argument as dtype and shape rules see it: its dtype, its shape and perhaps its value.
 
     `value` is the argument itself where it is known (a constant, or at run time), else None.
     """
@@ -50,28 +50,28 @@ class Operand:
 
     @property
     def type(self) -> TensorType:
-        """The type alone."""
+        """Its dtype and shape as a type."""
         return TensorType(self.dtype, self.shape)
 
     def within(self, shape: tuple[Dim, ...]) -> Operand:
-        """The same, the lengths that it does not know being those of `shape`."""
+        """This operand with its unknown lengths replaced by those of `shape`."""
         return replace(self, shape=tuple(b if a is None else a for a, b in zip(self.shape, shape, strict=True)))
 
 
 @dataclass(frozen=True)
 class Traits:
-    """Algebraic facts that laws read.  Absent means unknown, and unknown means no law fires.
+    """Algebraic facts of an operator that laws read.  Absent means unknown, and then no law fires.
 
     identity / left_identity: kind of dtype ("b", "i", "u", "f", "c") -> element e with
     op(x, e) = x / op(e, x) = x, bit for bit.  fast_identity: the same where only the sign of a
     zero may differ.  annihilator: element z with op(x, z) = z for every x, NaN included;
-    fast_annihilator: where NaN and infinities are left aside.  self_inverse: op(x, x) = that
-    element (fast_self_inverse likewise).  inverse: name of g with g(op(x, y), y) = x, bit for bit
+    fast_annihilator: the same but for NaN and infinities.  self_inverse: the element that op(x, x) is
+    for every x (fast_self_inverse likewise).  inverse: name of g with g(op(x, y), y) = x, bit for bit
     (integers only).
 
     commutative, idempotent and involution hold bit for bit (the sign and payload of a NaN aside)
-    where both sides have one dtype, but for the kinds of dtype named in `but` (idempotent holds
-    all the same for those in `equal_to_itself`); associative holds bit for bit for booleans and
+    where both sides have the same dtype, except for the kinds of dtype named in `but` (idempotent
+    holds even for those of them in `equal_to_itself`); associative holds bit for bit for booleans and
     integers, up to rounding for the others.  Ask `holds`.
     """
 
@@ -104,18 +104,18 @@ class Traits:
 class OpSpec:
     """One entry of the operator table.
 
-    traits: what laws know of it.  doc: what a user reads of it.
-    params: what its parameters may be, by name (see `scanopt.array.parameters`); programs with others are
-        neither written to files nor read from them.
+    traits: the facts that laws know.  doc: the description that a user reads.
+    params: by name, the values that each parameter may have (see `scanopt.array.parameters`); programs with other
+        values are neither written to files nor read from them.
     numpy: called with the array module and the parameters of the op, returns the function that
         computes it.  With `out=True` that function takes a result array (or None) as one more
         positional argument: C-contiguous, of exactly the result's dtype and shape.
     infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
         readable message when the operands do not fit.  It must work with unknown axes.  Where
-        `refuse` would raise, it gives a type all the same: a length that has no meaning is 0 or not known.
-    refuse: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
-        out of range, a negative length.  In a step that never runs none of that is an error.
-    accepts_longer: what `refuse` accepts, it accepts for a longer first argument too.
+        `refuse` would raise, it still returns a type, in which a length without meaning is 0 or unknown.
+    refuse: called like infer; raises the errors that the op is known to raise when it runs: an index
+        out of range, a negative length.  In a step that never runs these are no errors.
+    accepts_longer: if `refuse` accepts some operands, it also accepts them with a longer first argument.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
         axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
         axis is the op of the arguments' entries t (those without the flag stay as they are), or
@@ -126,13 +126,13 @@ class OpSpec:
     can_raise: raises depending on values or run-time lengths (an index out of range, a singular
         matrix); shapes that do not fit do not count.
     data_shape: the shape of the result depends on values of the arguments.
-    for_gradients: only gradients see it; programs have its first argument in its place.
-    effect: it does more than give a result, so it must run neither earlier nor less often than it is written.
+    for_gradients: only gradients see it; in programs it is replaced by its first argument.
+    effect: it has a side effect, so it must run neither earlier nor less often than it is written.
     cost: class of cost, a key of the cost model.
-    by_layout: for so many first arguments, rounding depends on how they lie in memory (it decides in which order NumPy
-        adds, and which code computes exp).  Where results must be equal bit for bit, they are copied to C order
-        first (see `in_c_order`).
-    layout_kinds: kinds of dtype for which it matters, where an argument has one of them.
+    by_layout: the number of first arguments whose memory layout affects rounding (it decides in which order NumPy
+        adds, and which code computes exp).  Where results must be equal bit for bit, these arguments are copied to
+        C order first (see `in_c_order`).
+    layout_kinds: kinds of dtype for which `by_layout` applies, if one of these arguments has such a dtype.
     ufunc: name of the NumPy ufunc that this entry is, if it is one.
     gradient: called with the op, its symbolic arguments, its result and the gradient g of a scalar
         with respect to the result (of its type); returns for each argument the gradient with respect
@@ -173,16 +173,16 @@ _MAY_IDLE: ContextVar[bool] = ContextVar("may_idle", default=False)
 
 @contextmanager
 def step_of(n_steps: Operand) -> Iterator[None]:
-    """While it lasts, operators are made for a step of a loop of so many steps.
+    """A context in which operators are made for the step of a loop of `n_steps` steps.
 
-    Where that may be none, or is not known, they may never run, so what they would refuse is an error of the run.
+    If `n_steps` is 0 or unknown, they may never run, so errors found by `refuse` are raised only when they do run.
     """
     before = _MAY_IDLE.get()
     _MAY_IDLE.set(before or n_steps.value is None or bool(n_steps.value == 0))
     try:
         yield
     finally:
-        _MAY_IDLE.set(before)  # a generator may end in another context, where a token of this one is not valid
+        _MAY_IDLE.set(before)  # a generator may end in another context, where this one's token would not be valid
 
 
 TABLE: dict[str, OpSpec] = {}
@@ -213,11 +213,11 @@ def register(spec: OpSpec) -> OpSpec:
 
 
 LONGEST_NAME = 60
-"""What is longer is no name of an operator, and not shown in full."""
+"""A longer name is not that of an operator, and is not shown in full."""
 
 
 def _entry(name: str) -> OpSpec:
-    """The entry of this name, extensions looked at last.  Raises ValueError where there is none."""
+    """The entry of this name; extensions are loaded if the table has none.  Raises ValueError where there is none."""
     for fill in (load, load_extensions):
         fill()
         if name in TABLE:
@@ -277,10 +277,10 @@ class Op:
 
     @staticmethod
     def read(key: str) -> Op:
-        """The op written as `key`, as a stranger may have written it.
+        """The op written as `key`, a text that need not be trusted.
 
         Raises ValueError for a name that is not in the table, for parameters that its entry does not declare,
-        for a text that is not the one of `Op.key`.
+        and for a text that `Op.key` would not have written.
         """
         try:
             op = Op.parse(key)
@@ -293,7 +293,7 @@ class Op:
         return op
 
     def check(self) -> None:
-        """Raises ValueError, saying what is wrong, unless its parameters are those that its entry declares."""
+        """Raise ValueError, saying what is wrong, unless its parameters are as its entry declares them."""
         check_parameters(self.name, self.spec.params, self.options)
 
     def _flag(self, flag: bool | Callable[[Op], bool]) -> bool:
@@ -335,7 +335,7 @@ class Op:
         return self._flag(self.spec.batch_exact) and dtype not in (inexact(self) if callable(inexact) else inexact)
 
     def by_layout(self, kinds: Collection[str]) -> int:
-        """Of how many first arguments it matters for rounding how they lie in memory, by the kinds of their dtypes.
+        """The number of first arguments whose memory layout affects rounding.  kinds: of the arguments' dtypes.
 
         >>> Op.make("absolute").by_layout("f"), Op.make("absolute").by_layout("c")
         (0, 1)
@@ -351,13 +351,13 @@ class Op:
         return self._flag(self.spec.out)
 
     def infer(self, *operands: Operand) -> TensorType:
-        """The type of the result for these operands.  Raises where they are sure to make the op raise, if it runs."""
+        """The type of the result for these operands.  Raises where the op is sure to raise, unless it may never run."""
         if self.spec.refuse is not None and not _MAY_IDLE.get():
             self.spec.refuse(*operands, **self.options)
         return self.idle(*operands)
 
     def idle(self, *operands: Operand) -> TensorType:
-        """The type of the result where the op does not run, so that only shapes must fit."""
+        """The type of the result of an op that does not run, so that only shapes must fit."""
         found = self.spec.infer(*operands, **self.options)
         if not isinstance(found, TensorType):
             raise TypeError(f"the infer of {self.name!r} must return a TensorType, found {found!r}")

@@ -52,7 +52,7 @@ def nested_text(op: Op, args: Sequence[str]) -> str:
 
 
 def tight(text: str) -> str:
-    """In parentheses where it would else run into what follows.
+    """The text, in parentheses if it has an infix operator outside of any brackets.
 
     >>> tight("a + b"), tight("f(a, b)")
     ('(a + b)', 'f(a, b)')

@@ -1,8 +1,8 @@
-"""What the parameters of operators may be: each entry of the table describes its own, by name.
+"""Descriptions of the valid parameters of operators: each entry of the table describes its own, by name.
 
-A program that comes from a file gives operators and their parameters as text.  They are checked against these
-descriptions before anything else is done with them, so that no rule of shapes and no function is ever
-given parameters that no public function makes.
+A program read from a file gives operators and their parameters as text.  They are checked against these
+descriptions before anything else is done with them, so that no shape rule and no function ever gets
+parameters that no public function makes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a parameter of an operator may be.
+    """The description of a parameter of an operator.
 
-    text: the same in words, after "must be".  holds: whether a value is one.  optional: it may be left out.
+    text: in words, following "must be".  holds: whether a value is valid.  optional: whether it may be left out.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Parameter:
 
 
 def check_parameters(name: str, expected: Mapping[str, Parameter], given: Mapping[str, Any]) -> None:
-    """Raises ValueError, saying what is wrong, unless `given` are parameters as the operator `name` has them.
+    """Raise ValueError, saying what is wrong, unless the parameters `given` are as the operator `name` expects them.
 
     >>> check_parameters("softmax", {"axis": AXIS}, {"axis": -1})
     Traceback (most recent call last):
@@ -60,19 +60,19 @@ def _short(x: Any) -> str:
 
 
 def optional(parameter: Parameter) -> Parameter:
-    """The same, but it may be left out."""
+    """The parameter, but optional."""
     return replace(parameter, optional=True)
 
 
 def one_of(*values: Any) -> Parameter:
-    """A closed list."""
+    """One of these values."""
     kinds = {(type(v), v) for v in values}
     text = " or ".join(json.dumps(v) for v in values)
     return Parameter(text, lambda x: isinstance(x, str | int | bool) and (type(x), x) in kinds)
 
 
 def integer(low: int, high: int = LONGEST) -> Parameter:
-    """An int, and no bool, within bounds."""
+    """An int (not a bool) from `low` to `high`."""
     return Parameter(f"an integer from {low} to {high}", lambda x: type(x) is int and low <= x <= high)
 
 
@@ -109,7 +109,7 @@ def _is_index(x: Any) -> bool:
 
 
 def _is_entry(x: Any) -> bool:
-    """Whether x is an entry of an index, as `operators.indexing` has them."""
+    """Whether x is an entry of an index as described in `operators.indexing`."""
     if isinstance(x, tuple):
         bounds = x[1:] if len(x) == 4 and x[0] == "slice" else (...,)
         return all(b is None or b == "in" or _whole(b) for b in bounds) and bounds[-1] != 0
@@ -117,7 +117,7 @@ def _is_entry(x: Any) -> bool:
 
 
 def _is_message(x: Any) -> bool:
-    """Whether a text has no place to fill in but {found} and {expected}, and no way to fill in more than their text."""
+    """Whether x is a format string whose only fields are {found} and {expected}, without attributes or conversions."""
     if not _is_text(x):
         return False
     try:

@@ -1,7 +1,7 @@
-"""How a call of a NumPy function with a symbolic array becomes one of the function that stands in for it.
+"""Turns a call of a NumPy function on a symbolic array into a call of the function that stands in for it.
 
-Arguments are read by NumPy's signature: those that say nothing about values (`copy`, `order`, `subok`) are left
-out, those that the stand-in has go to it, and any other is refused by name.
+Arguments are bound by NumPy's signature: those that do not affect values (`copy`, `order`, `subok`) are dropped,
+those that the stand-in has are passed on, and any other is refused by name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MEANINGLESS: dict[str, tuple[Any, ...]] = {
     "copy": (_ANY,), "subok": (_ANY,), "order": (_ANY,), "device": ("cpu", None), "like": (_ANY,),
     "casting": ("same_kind",),
 }  # fmt: skip
-"""Arguments that do not change a symbolic array, with the values for which that is so."""
+"""Arguments without effect on a symbolic array, with the values for which that holds."""
 
 _METHODS: dict[str, dict[str, str]] = {
     "reduce": {
@@ -35,11 +35,11 @@ _METHODS: dict[str, dict[str, str]] = {
         "add": "cumsum", "multiply": "cumprod", "maximum": "maximum.accumulate", "minimum": "minimum.accumulate",
     },
 }  # fmt: skip
-"""Methods of ufuncs, and the functions that they are."""
+"""Methods of ufuncs, and the NumPy functions that do the same."""
 
 
 def missing(name: str, who: str) -> TypeError:
-    """The error of a NumPy function without a symbolic form, with what to use in its place if there is something."""
+    """The error for a NumPy function without a symbolic form; it says what to use instead, if there is something."""
     hint = INSTEAD.get(name) or OF_METHODS.get(name.partition(".")[2])
     home = "scipy" if name.startswith("special.") else "np"
     return TypeError(f"{home}.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
@@ -94,7 +94,7 @@ def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping
 
 
 def _stands_for(ours: inspect.Parameter, name: str, theirs: Mapping[str, Any]) -> bool:
-    """Whether our parameter in the place of theirs is this one, under whatever name."""
+    """Whether our parameter at the same place as NumPy's `name` means the same, even under another name."""
     return ours.name == name or (ours.name not in theirs and ours.kind is not ours.VAR_POSITIONAL)
 
 
@@ -133,7 +133,7 @@ def ufunc_call(
 
 
 def _in_dtype(find: Find, ufunc: np.ufunc, args: Sequence[Any], dtype: Any) -> list[Any]:
-    """The operands in the dtypes in which the ufunc computes a result of this dtype.  Raises NumPy's TypeErrors."""
+    """The operands cast to the dtypes with which the ufunc computes a result of `dtype`.  Raises NumPy's TypeErrors."""
     arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
     weak = [
         type(x) if type(x) in (int, float, complex) else np.dtype(a.dtype) for x, a in zip(args, arrays, strict=True)
@@ -145,7 +145,7 @@ def _in_dtype(find: Find, ufunc: np.ufunc, args: Sequence[Any], dtype: Any) -> l
 
 
 def refused(what: str, who: str, *names: str) -> TypeError:
-    """The error of arguments that a symbolic array cannot be given, with what to write in their place."""
+    """The error for arguments (`names`) that cannot be used with a symbolic array; it says what to write instead."""
     hints = [OF_ARGUMENTS[name] for name in names if name in OF_ARGUMENTS]
     found = ", ".join(f"{name}=" for name in names)
     return TypeError(f"np.{what} of the symbolic {who} takes no {found}" + (f": {'; '.join(hints)}" if hints else ""))
@@ -154,7 +154,7 @@ def refused(what: str, who: str, *names: str) -> TypeError:
 def _along(
     f: Function, args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: Callable[[], str]
 ) -> dict[str, Any]:
-    """Arguments of `reduce` and `accumulate` after the array, by name; over axis 0 where none is given."""
+    """The arguments of `reduce` or `accumulate` after the array, by name; axis 0 if none is given."""
     names = ("axis", "dtype", "out", "keepdims", "initial", "where")
     given = {"axis": 0, **dict(zip(names, args, strict=False)), **kwargs}
     given = {k: v for k, v in given.items() if k == "axis" or v is not None}
@@ -164,5 +164,5 @@ def _along(
 
 
 def _paired(x: Any, y: Any) -> tuple[Any, Any]:
-    """x with as many more axes behind as y has, for `np.<ufunc>.outer`."""
+    """x with as many new last axes as y has axes, and y: the operands of `np.<ufunc>.outer`."""
     return x[(..., *[None] * np.ndim(y))], y

@@ -1,4 +1,4 @@
-"""Functions of symbolic arrays by name, where functions, methods and NumPy's protocols find one another."""
+"""Functions of symbolic arrays by name; functions, methods and NumPy's protocols look one another up here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scanopt.array.op import load
 __all__ = ["FUNCTIONS", "NUMPY_FUNCTIONS", "function_named", "numpy_function_named", "public"]
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""Functions of symbolic arrays by public name: what `scanopt.tensor` shows."""
+"""Functions of symbolic arrays by public name: the contents of `scanopt.tensor`."""
 
 NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""The same by the name of the NumPy function they stand in for (`np.where(x, ...)`)."""
+"""Functions of symbolic arrays by the name of the NumPy function they stand in for (`np.where(x, ...)`)."""
 
 
 def function_named(name: str) -> Callable[..., Any]:
-    """A public function; the operator table is imported on first use."""
+    """The public function of this name; the operator table is imported on first use."""
     if name not in FUNCTIONS:
         load()
     if name not in FUNCTIONS:

@@ -51,7 +51,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def same(a: Dim, b: Dim, what: str) -> Dim:
-    """One length that two axes must share.  Raises ValueError saying `what` differs."""
+    """The length that two axes must share.  Raises ValueError saying that `what` differs."""
     if a is not None and b is not None and a != b:
         raise ValueError(f"{what}: {a} and {b}")
     return b if a is None else a
@@ -68,7 +68,7 @@ def product(shape: Iterable[Dim]) -> Dim:
 
 
 class HasAxes(Protocol):
-    """A variable, or what a rule sees of it."""
+    """Anything with axes: a variable, or an operand of a shape rule."""
 
     @property
     def ndim(self) -> int: ...
@@ -78,7 +78,7 @@ class HasAxes(Protocol):
 
 
 def axis_of(axis: Any, of: HasAxes | int) -> int:
-    """An axis of an array, or of one with so many axes, counted from the front.
+    """An axis of `of` (an array or a number of axes), counted from the front.
 
     Raises ValueError when there is no such axis, TypeError for anything but an int.
 
@@ -117,7 +117,7 @@ def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
 
 
 def reduced_axes(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
-    """The axes that a reduction goes over: axis 0 or -1 of a scalar is none, as NumPy's ufuncs have it.
+    """The axes that a reduction goes over; as for NumPy's ufuncs, axis 0 or -1 of a scalar means no axis.
 
     >>> reduced_axes(-1, 0), reduced_axes(-1, 2)
     ((), (1,))
@@ -135,7 +135,7 @@ def fill(shape: Sequence[Dim], dims: Sequence[Any]) -> tuple[int, ...]:
 def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
     """In a shape rule: `shape` with its None entries replaced by the values of `dims`, if known.
 
-    Raises ValueError or TypeError when the operands are not as many integer scalars.
+    Raises ValueError or TypeError unless the operands are integer scalars, one for each None.
 
     >>> filled((2, None), [Operand("int64", (), np.array(3))])
     (2, 3)
@@ -151,7 +151,7 @@ def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
 
 
 def lengths(shape: Sequence[Dim]) -> Shape:
-    """A shape of lengths: what is negative is none, and 0.
+    """The shape with 0 in place of negative numbers, which are no lengths.
 
     >>> lengths((3, None, -2))
     (3, None, 0)
@@ -160,7 +160,7 @@ def lengths(shape: Sequence[Dim]) -> Shape:
 
 
 def not_negative(shape: Sequence[Dim]) -> None:
-    """Raises ValueError for a shape with a length that is negative."""
+    """Raise ValueError for a shape with a negative length."""
     if any(n is not None and n < 0 for n in shape):
         raise ValueError(f"negative length in {shape_text(shape)}")
 
@@ -193,6 +193,6 @@ def common_dtype(dtypes: tuple[str, ...]) -> str:
 
 @cache
 def probe_dtype(f: Callable[..., Any], *dtypes: str) -> str:
-    """The dtype of `f` of arrays of one 1 each: NumPy's own rule, by asking it."""
+    """The dtype of f's result for arguments of these dtypes, found by calling NumPy on arrays of a single 1."""
     with np.errstate(all="ignore"):
         return str(f(*(np.ones(1, d) for d in dtypes)).dtype.name)

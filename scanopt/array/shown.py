@@ -1,4 +1,4 @@
-"""Names and texts of users and of files as people see them: on one line, with nothing hidden in them.
+"""Safe display of names and texts from users and files: on one line, with nothing hidden in them.
 
 Characters that move the cursor, start a new line, reverse the direction of reading or are invisible are shown
 as escapes, as in `repr`, wherever a name is shown; the name itself stays as it is.
@@ -10,14 +10,14 @@ import re
 
 __all__ = ["quoted", "shown"]
 
-# Characters that Python takes for printable, but that take no place, or look like a space.
+# Characters that Python counts as printable but that have no width, or look like a space.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def shown(text: str) -> str:
-    r"""A text on one line; what cannot be seen is escaped, quotes and backslashes stay.
+    r"""A text on one line; invisible characters are escaped, quotes and backslashes stay.
 
     >>> shown("tanh'"), shown("x\x1b[31m\n")
     ("tanh'", 'x\\x1b[31m\\n')
@@ -28,7 +28,7 @@ def shown(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The same in quotes.
+    """As `shown`, in quotes.
 
     >>> quoted("x")
     "'x'"

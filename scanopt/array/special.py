@@ -1,7 +1,7 @@
 """Special functions of symbolic arrays: `scanopt.tensor.special`, by the names of scipy.special.
 
-They need SciPy, which is imported when one is first used.  A function of scipy.special that is a ufunc, given a
-symbolic array, gives the same: `scipy.special.erf(x)`.
+They need SciPy, which is imported when one is first used.  A ufunc of scipy.special called on a symbolic array
+does the same: `scipy.special.erf(x)`.
 
 >>> from scanopt import function, tensor as T
 >>> x = T.dvector("x")
@@ -48,7 +48,7 @@ def __dir__() -> list[str]:
 
 
 def _in_floats(x: Any, like: str) -> Variable:
-    """x in the dtype that a function of scipy.special gives it."""
+    """x cast to the dtype to which the function `like` of scipy.special converts it."""
     v = as_variable(x)
     return cast(v, special_dtypes(like, (v.dtype,))[-1])
 
@@ -61,7 +61,7 @@ def digamma(x: Any) -> Variable:
 def polygamma(n: Any, x: Any) -> Variable:
     """Derivative number n of the digamma function, as scipy.special.polygamma.
 
-    n: an int, or an array of integers.  The gradient is by x.
+    n: an int, or an array of integers.  The gradient is with respect to x only.
 
     >>> polygamma(1, np.ones(3)).type.shape
     (3,)

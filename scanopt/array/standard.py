@@ -1,7 +1,7 @@
-"""The Python array API standard: `x.__array_namespace__()`, a namespace of the functions it names.
+"""The Python array API standard: `x.__array_namespace__()`, a namespace of the standard's functions.
 
 A program written with its functions runs on NumPy's arrays and on symbolic ones.  Dtypes are strings, as x.dtype is.
-What the standard leaves open is as in NumPy.  https://data-apis.org/array-api/2024.12/
+Where the standard leaves behaviour open, it is NumPy's.  https://data-apis.org/array-api/2024.12/
 
 >>> from scanopt import tensor as T
 >>> x = T.dvector("x")
@@ -33,7 +33,7 @@ from scanopt.array.variable import Constant, Variable, describe
 __all__ = ["MISSING", "NAMES", "VERSIONS", "namespace"]
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""Versions of the standard that may be asked for."""
+"""Versions of the standard that are supported."""
 
 NAMES = (
     *CONSTANTS, *(d for kind in DTYPES.values() for d in kind), *SIGNATURES, "linalg", "fft", "__array_api_version__",
@@ -56,7 +56,7 @@ def _places(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
         found: Variable = FUNCTIONS["argsort"](v, axis, stable=stable)
         return found
     i = axis_of(axis, v)
-    turned = FUNCTIONS["argsort"](FUNCTIONS["flip"](v, i), i, stable=stable)  # equal ones stay in order
+    turned = FUNCTIONS["argsort"](FUNCTIONS["flip"](v, i), i, stable=stable)  # equal elements stay in order
     places: Variable = v.shape[i] - 1 - FUNCTIONS["flip"](turned, i)
     return places
 
@@ -78,7 +78,7 @@ def _name(dtype: Any) -> str:
 
 
 def _isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind ("bool", "real floating", "numeric", ...), or is one of several."""
+    """Whether a dtype is of a kind ("bool", "real floating", "numeric", ...), is this dtype, or fits one of several."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
     mixed = {"integral": ("signed integer", "unsigned integer"), "numeric": tuple(DTYPES)[1:]}
     names = [name for k in kinds for part in mixed.get(k, (k,)) for name in DTYPES.get(part, (part,))]
@@ -91,7 +91,7 @@ def _result_type(*xs: Any) -> str:
 
 @dataclass(frozen=True)
 class FloatInfo:
-    """What `finfo` tells, in Python's numbers: NumPy's are of the dtype that they are about."""
+    """The result of `finfo` with Python's floats, as the standard asks; NumPy's has scalars of the dtype."""
 
     bits: int
     eps: float
@@ -108,7 +108,7 @@ def _finfo(dtype: Any, /) -> FloatInfo:
 
 
 class _Info:
-    """What the standard asks of a namespace."""
+    """The inspection functions that the standard asks for (`__array_namespace_info__`)."""
 
     def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MOST_AXES}
@@ -140,9 +140,9 @@ _OWN: dict[str, Callable[..., Any]] = {
 
 
 def _by_standard(name: str, signature: Signature, f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the arguments that the standard gives it.
+    """The function f with the standard's signature.
 
-    Of these, a device must be "cpu"; copy is without effect: symbolic arrays are never changed, so none is copied.
+    A device must be "cpu"; copy has no effect, since symbolic arrays are never changed and need no copies.
     """
 
     def function(*args: Any, **more: Any) -> Any:

@@ -17,7 +17,7 @@ DTYPES = {
     "real floating": ("float32", "float64"),
     "complex floating": ("complex64", "complex128"),
 }
-"""By kind, as `isdtype` names them."""
+"""Dtypes by kind, with the names of `isdtype`."""
 
 _FUNCTIONS = """
 arange(start, /, stop=None, step=1, *, dtype=None, device=None)
@@ -145,7 +145,7 @@ ifftshift(x, /, *, axes=None)
 
 
 def _signatures(text: str) -> dict[str, Signature]:
-    """Names and signatures, a line each."""
+    """Parse a text of one signature per line; returns the signatures by name."""
     return {line.partition("(")[0]: _signature(line) for line in text.split("\n") if line}
 
 

@@ -1,4 +1,4 @@
-"""Functions that Theano has under names of its own, written with the operators of the table."""
+"""Functions that only Theano has under these names, composed of operators of the table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def stacklists(tensor_list: Any) -> Variable:
 
 @public("inverse_permutation")
 def inverse_permutation(perm: Any) -> Variable:
-    """The permutation (of each row) that undoes this one."""
+    """The inverse of a permutation, or of each row's permutation."""
     found: Variable = FUNCTIONS["argsort"](as_variable(perm), -1)
     return found
 
@@ -107,7 +107,7 @@ def complex_from_polar(abs: Any, angle: Any) -> Variable:
 
 @public("to_one_hot")
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
-    """For each number in y a row of nb_class zeros, with a 1 in the place of that number."""
+    """For each number in y a row of nb_class zeros with a 1 at that place."""
     v = as_variable(y)
     return cast(elementwise("equal", FUNCTIONS["expand_dims"](v, -1), arange(nb_class)), dtype or config.floatX)
 
@@ -153,7 +153,7 @@ def log1mexp(x: Any) -> Variable:
     array([-6.90775528e+01, -1.92874985e-22])
     """
     v, middle = as_float(x), -np.log(2.0)
-    # Each form has only its own side, so that neither gives the gradient an infinity of the other.
+    # Each formula sees only values of its own side, so that it adds no infinity to the gradient of the other side.
     near = elementwise("log", elementwise("negative", elementwise("expm1", elementwise("maximum", v, middle))))
     far = elementwise("log1p", elementwise("negative", elementwise("exp", elementwise("minimum", v, middle))))
     return where(elementwise("greater", v, middle), near, far)

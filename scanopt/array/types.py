@@ -1,4 +1,4 @@
-"""The type of a symbolic array: its dtype and what is known of its shape."""
+"""The type of a symbolic array: its dtype and the known part of its shape."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DTYPES = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
 })  # fmt: skip
-"""The dtypes that files know, and all machines have."""
+"""The dtypes that saved files may use and that all machines have."""
 
 FLOATS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 
 LONGEST, MOST_AXES = 2**63 - 1, 64
-"""The greatest length of an axis, and the greatest number of axes, that NumPy knows."""
+"""The greatest length of an axis and the greatest number of axes that NumPy allows."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class TensorType:
         return self.text()
 
     def text(self, axes: tuple[str, ...] = ()) -> str:
-        """The type as it is written, with the names of its axes where they have names.
+        """The type as text, with the names of its axes if they have names.
 
         >>> TensorType("float64", (3, None)).text(("time", "unit"))
         'float64[time: 3, unit: ?]'
@@ -104,7 +104,7 @@ class TensorType:
 
 
 def array_of(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """A value as an array.  Raises TypeError for a masked one, whose hidden entries `np.asarray` takes for numbers.
+    """A value as an array.  Raises TypeError for a masked array, whose masked entries `np.asarray` would expose.
 
     Raises ValueError for rows of different lengths.
 
@@ -123,9 +123,9 @@ def array_of(value: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
 
 
 def lengths(shape: Any) -> tuple[Dim, ...]:
-    """The shape that users mean, who write any integers, a list, or Theano's flags of axes that broadcast.
+    """A user's shape in normal form; it may have any kind of integers, be a list, or have Theano's broadcastable flags.
 
-    Raises TypeError, ValueError for what is no length.
+    Raises TypeError, ValueError for anything that is no length.
 
     >>> lengths([np.int64(3), None, True, False])
     (3, None, 1, None)
@@ -148,7 +148,7 @@ def _length(n: Any) -> Dim:
 
 
 def dtype_name(dtype: Any) -> str:
-    """NumPy's name of a dtype; "floatX" is `config.floatX`, as in Theano.  Raises TypeError for what is no dtype.
+    """NumPy's name of a dtype; "floatX" is `config.floatX`, as in Theano.  Raises TypeError for anything else.
 
     Symbolic arrays hold numbers and truth values: texts, dates, records and Python objects are refused, too.
 
@@ -160,7 +160,7 @@ def dtype_name(dtype: Any) -> str:
 
 @cache
 def _name(dtype: Any) -> str:
-    """NumPy puts the name of a dtype together each time it is asked."""
+    """The name of a dtype, cached, as NumPy composes it anew at each access.  Raises TypeError for other kinds."""
     found = np.dtype(dtype)
     if found.kind in "USTMmVO":
         raise TypeError(f"a symbolic array holds numbers or truth values, found the dtype {str(found.name)!r}")

@@ -1,4 +1,4 @@
-"""How NumPy's ufuncs become entries of the operator table, and functions of symbolic arrays."""
+"""Turns NumPy's ufuncs into entries of the operator table and functions of symbolic arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["binary", "elementwise", "unary"]
 
 
 def _bind_ufunc(name: str) -> Callable[..., Any]:
-    if name in ("maximum", "minimum"):  # which take `out` by keyword only
+    if name in ("maximum", "minimum"):  # these take `out` by keyword only
         return lambda xp: lambda x, y, out=None: getattr(xp, name)(x, y, out=out)
     return lambda xp, checked=False: getattr(xp, name)
 
@@ -43,7 +43,7 @@ _COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_
 
 
 def _weak_dtype(name: str, x: Any, dtype: str) -> str:
-    """The dtype of a Python number: comparisons take any integer, as NumPy's do."""
+    """The dtype for a Python number beside `dtype`; as in NumPy, comparisons accept integers that do not fit it."""
     if name in _COMPARISONS and isinstance(x, int) and np.dtype(dtype).kind in "iu":
         for wide in (dtype, "int64", "uint64"):
             if np.iinfo(wide).min <= x <= np.iinfo(wide).max:
@@ -73,12 +73,12 @@ def elementwise(name: str, *args: Any) -> Variable:
     if name == "power":
         return _power(*operands)
     if name == "square" and dtypes[-1].startswith("complex"):
-        return apply(Op.make("multiply"), *operands * 2)  # np.square rounds scalars in another way
+        return apply(Op.make("multiply"), *operands * 2)  # np.square rounds scalars differently
     return apply(Op.make(name), *operands)
 
 
 def _weak_beside(*xs: Any) -> tuple[Any, ...]:
-    """The operands, with several Python numbers at the start in the dtype that they take beside the first array."""
+    """The operands; two or more leading Python numbers become constants of the dtype beside the first array."""
     weak = next((i for i, x in enumerate(xs) if not is_weak(x)), 0)
     return (*promoted(*xs[: weak + 1]), *xs[weak + 1 :]) if weak > 1 else xs
 
@@ -90,7 +90,7 @@ def _number(x: Any) -> type:
 
 
 def _power(x: Variable, y: Variable) -> Variable:
-    """Powers: x ** 2 is a square, as in NumPy; integers raise for exponents that may be negative."""
+    """x ** y: x ** 2 is a square, as in NumPy; an integer x raises for exponents that may be negative."""
     if isinstance(y, Constant) and y.ndim == 0 and y.data == 2 and x.dtype == y.dtype != "bool":
         return elementwise("square", x)
     if np.dtype(x.dtype).kind not in "biu" or np.dtype(y.dtype).kind not in "i":
@@ -105,18 +105,18 @@ def _power(x: Variable, y: Variable) -> Variable:
     return apply(Op.make("power"), x, y)
 
 
-# How NumPy's ufuncs round [tried for all of them, all dtypes, lengths and layouts: tests/test_layouts.py].  Power has
-# other code for an exponent that is one number; fmax and fmin of 0.0 and -0.0 depend on how many there are; one complex
-# number times one of another number of axes is rounded by other code than many are.  Functions like exp of a float16 go
-# through float32, a whole vector of them by other code than one.  Functions like exp, and products of complex numbers,
-# have other code for arrays that lie backwards, and none for where an element stands in an array in C order.  What is
-# left is one operation, rounded once.
+# When NumPy's ufuncs round differently [tried for all ufuncs, dtypes, lengths and layouts: tests/test_layouts.py].
+# Power has other code for a scalar exponent; fmax and fmin of 0.0 and -0.0 depend on the number of elements; a single
+# complex number times one with another number of axes is rounded by other code than many numbers.  Functions like exp
+# of float16 compute in float32, with other code for a whole vector than for one number.  Functions like exp, and
+# products of complex numbers, have other code for reversed arrays, but in an array in C order the place of an element
+# does not matter.  All other ufuncs are one operation, rounded once.
 _INEXACT = {
     "power": (*FLOATS, *COMPLEX), "float_power": (*FLOATS, *COMPLEX), "fmax": (*FLOATS, *COMPLEX),
     "fmin": (*FLOATS, *COMPLEX), "multiply": COMPLEX,
 }  # fmt: skip
 _SEVERAL_OPERATIONS = {"multiply", "divide", "reciprocal", "square", "absolute"}
-"""Of complex numbers: arithmetic that rounds more than once."""
+"""Ufuncs whose arithmetic on complex numbers rounds more than once."""
 
 
 def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: Gradient, traits: Traits) -> None:
@@ -171,7 +171,7 @@ def unary(
 ) -> None:
     """Add a ufunc of one operand to the table and its function, under all its names, to `scanopt.tensor`.
 
-    partial: its derivative (see `elementwise_gradient`).  gradient: in its place, the whole rule.
+    partial: its derivative (see `elementwise_gradient`).  gradient: the whole rule, in place of `partial`.
     """
     _ufunc(name, names, 1, cost, gradient or elementwise_gradient(partial), Traits(**traits))
 
@@ -184,5 +184,5 @@ def binary(
     cost: str = "arith",
     **traits: Any,
 ) -> None:
-    """The same for a ufunc of two operands, with a derivative by each."""
+    """As `unary`, for a ufunc of two operands, with a derivative by each."""
     _ufunc(name, names, 2, cost, gradient or elementwise_gradient(*partial), Traits(**traits))

@@ -1,4 +1,4 @@
-"""Symbolic arrays: variables, constants, shared variables, and the nodes that make them.
+"""Symbolic arrays: variables, constants, shared variables, and the nodes whose results they are.
 
 A graph is Variables; each is a leaf (an input, a `Constant`, a `SharedVariable`) or output number
 `index` of the node `owner`.  Every node but a Scan has one output (`Apply`).
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Node:
-    """What makes variables from variables: an `Apply` or a Scan."""
+    """A node of a graph, which computes variables from variables: an `Apply` or a Scan."""
 
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
@@ -43,9 +43,9 @@ class Variable(Attributes, Displayed):
     __hash__ = object.__hash__
     __array_priority__ = 1000
     axes: tuple[str, ...] = ()
-    """Names of its axes, for messages; none where they have no names."""
+    """Names of its axes, for messages; empty if they have no names."""
     shape_read = False
-    """Whether its shape, or that of what was made of it, was asked for: where lengths are known, no graph says so."""
+    """Whether a known length of it, or of a variable computed from it, was read: the graph has no trace of that."""
 
     def __init__(self, type: TensorType, name: str | None = None, owner: Node | None = None, index: int = 0) -> None:
         if name is not None and not isinstance(name, str):
@@ -93,7 +93,7 @@ class Variable(Attributes, Displayed):
 
     @property
     def operand(self) -> Operand:
-        """What dtype and shape rules see of it."""
+        """The variable as dtype and shape rules see it."""
         return Operand(self.dtype, self.type.shape)
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class Variable(Attributes, Displayed):
 
 
 def _equality(x: Variable, other: Any, name: str) -> Any:
-    """x == other or x != other, element by element; of what is no array Python says that it is another object."""
+    """x == other or x != other, element by element; NotImplemented if `other` is no array, so that they are unequal."""
     if other is None or isinstance(other, str | bytes | type) or callable(other):
         return NotImplemented
     try:
@@ -199,7 +199,7 @@ def _equality(x: Variable, other: Any, name: str) -> Any:
 
 
 def _known(x: Variable) -> np.ndarray[Any, Any] | None:
-    """The value of a constant, or of a comparison of constants: of lengths, say, that are known before the run."""
+    """The value of a constant, or of an operator on constants, such as a comparison of known lengths; else None."""
     if isinstance(x, Constant):
         return x.data
     if isinstance(x.owner, Apply) and all(isinstance(y, Constant) for y in x.owner.inputs):
@@ -273,7 +273,7 @@ class Constant(Variable):
 
     @property
     def operand(self) -> Operand:
-        """What dtype and shape rules see of it: the value too."""
+        """The constant as dtype and shape rules see it, with its value."""
         return Operand(self.dtype, self.type.shape, self.data)
 
     def __index__(self) -> int:
@@ -281,18 +281,18 @@ class Constant(Variable):
 
 
 class SharedVariable(Variable):
-    """A variable with a value of its own, kept between calls of compiled functions.
+    """A variable with a value that is kept between calls of compiled functions.
 
     default_update: the new value after each call of a function that reads it, unless the function
-    says otherwise.  is_stream: it is the state of a stream of random numbers.  serial: shared
-    variables are numbered as they are made.  lock: held while a function that updates something
-    reads, computes and writes.
+    says otherwise.  is_stream: it is the state of a stream of random numbers.  serial: its number in
+    the order in which shared variables are made.  lock: held while a function that updates a shared
+    variable reads, computes and writes.
     """
 
     _serials: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, value: Any, name: str | None = None, shape: tuple[Dim, ...] | None = None) -> None:
-        """shape: lengths that all its values have, None for axes of any length."""
+        """Make it with a first value.  shape: lengths that all its values must have, None for axes of any length."""
         self._value: np.ndarray[Any, Any] = np.array(value)
         self.serial = next(SharedVariable._serials)
         self.lock = lock()
@@ -303,11 +303,11 @@ class SharedVariable(Variable):
 
     @staticmethod
     def latest() -> int:
-        """The serial number of the shared variable made last."""
+        """A serial number that is greater than those of all shared variables made so far."""
         return next(SharedVariable._serials)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Name, type and value: a graph that refers to the variable is stored with functions only."""
+        """The state to pickle: name, type and value.  `default_update`, whose graph refers to it, functions store."""
         return {**self.__dict__, "default_update": None, "lock": None, "_compiled": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -316,7 +316,7 @@ class SharedVariable(Variable):
 
     @property
     def value(self) -> np.ndarray[Any, Any]:
-        """A copy of the present value; what is assigned replaces it (the documents' `a.value`)."""
+        """A copy of the present value; assigning replaces the value (the documents' `a.value`)."""
         return self.get_value()
 
     @value.setter
@@ -338,11 +338,11 @@ class SharedVariable(Variable):
             self._value = new if borrow else new.copy()
 
     def _take(self, new: np.ndarray[Any, Any]) -> None:
-        """Take a value that was checked, without a copy; the lock is held."""
+        """Store a value that was checked, without a copy; the caller holds the lock."""
         self._value = new
 
     def checked(self, value: Any) -> np.ndarray[Any, Any]:
-        """A value that it may have, as an array.  Raises as `set_value`."""
+        """A new value as an array, checked against its type.  Raises as `set_value`."""
         old = self._value
         new = array_of(value)
         if new is not old and new.dtype is old.dtype and new.shape == old.shape:
@@ -378,12 +378,12 @@ def apply(op: Op, *inputs: Variable) -> Variable:
 
 
 def same_error(error: Exception, text: str) -> Exception:
-    """The same kind of error with another text."""
+    """An error of the same kind with another text."""
     return type(error)(text)
 
 
 def describe(x: Variable) -> str:
-    """A variable in a few words, for error messages: its name or maker, dtype and shape.
+    """A variable in a few words, for error messages: its name or its operator, dtype and shape.
 
     >>> describe(Variable(TensorType("float32", (None,)), "x"))
     "'x' float32[?]"

@@ -1,4 +1,4 @@
-"""A scalar whose dtype is open, like that of a bare Python number: it takes the one of what stands beside it."""
+"""A scalar whose dtype is open, like that of a bare Python number: it takes the dtype of the other operand."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from scanopt.array.variable import Variable
 __all__ = ["Weak", "weak_result"]
 
 _ARITHMETIC = {"add", "subtract", "multiply", "floor_divide", "remainder", "negative", "positive"}
-"""Ufuncs of which Python numbers give a Python number of the same kind: int, float or complex."""
+"""Ufuncs that give, for Python numbers, a Python number of the same kind: int, float or complex."""
 _DEEPEST = 50
-"""Operators one on the other of which the dtype stays open: what is deeper is made of arrays."""
+"""The depth of nested operators up to which the dtype stays open; deeper expressions get the dtype of arrays."""
 
 
 class Weak(Variable):
-    """A scalar that is a Python number as far as dtypes go.
+    """A scalar that counts as a Python number for dtype promotion.
 
     kind: int, float or complex.  As an operand beside an array it becomes a variable of the array's dtype (`as_dtype`,
-    one for each dtype); arithmetic with Python numbers leaves its dtype open.  Where anything asks for its type
-    it has that of `np.asarray(number)`, and is `taken`: from then on it counts as a variable of that type.
+    one for each dtype); arithmetic with Python numbers leaves its dtype open.  Once anything reads its type,
+    it has the type of `np.asarray(number)` and is `taken`: from then on it counts as a variable of that type.
 
     >>> x = Weak(float, "h")
     >>> x.as_dtype("float32"), x.taken, x.dtype, x.taken
@@ -37,9 +37,9 @@ class Weak(Variable):
         made: Callable[[str], Variable] | None = None,
         of: Sequence[Weak] = (),
     ) -> None:
-        """made: the variable for a dtype, if it is computed.  of: the open scalars that it is computed from.
+        """made: gives the variable for a dtype, if it is computed.  of: the open scalars that it is computed from.
 
-        leaves: those that are not computed; itself, if it is none.
+        leaves: the open scalars, not computed themselves, from which it is computed; only itself if it is not computed.
         """
         self.kind = kind
         self.name, self.owner, self.index = name, None, 0
@@ -67,14 +67,14 @@ class Weak(Variable):
         return self.by_dtype[dtype]
 
     def as_those(self, known: Mapping[Weak, str]) -> Variable:
-        """The variable that stands for it where these open scalars have these dtypes."""
+        """The variable that stands for it when the open scalars in `known` have these dtypes."""
         return self.as_dtype(np.result_type(*(known[x] for x in self.leaves if x in known), self.kind()).name)
 
 
 def weak_result(name: str, args: tuple[Any, ...], apply: Callable[..., Variable]) -> Weak | None:
-    """What a ufunc gives of open scalars and Python numbers alone, where its dtype is open too; else None.
+    """The open result of a ufunc whose arguments are all open scalars and Python numbers; None for other arguments.
 
-    apply: makes the ufunc of operands.
+    apply: applies the ufunc to operands.
     """
     if any(isinstance(x, Weak) and x.depth > _DEEPEST for x in args):
         return None

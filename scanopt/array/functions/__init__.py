@@ -1,4 +1,4 @@
-"""NumPy's functions that are written with the operators: importing adds them to `scanopt.tensor`."""
+"""NumPy's functions that are composed of operators: importing this package adds them to `scanopt.tensor`."""
 
 from scanopt.array.functions import (
     axes,

@@ -70,7 +70,7 @@ def minus(a: Any, b: Any) -> Any:
 
 
 def limited(n: Any, least: int) -> Any:
-    """A length, or `least` where that is more."""
+    """The greater of a length and `least`."""
     return max(n, least) if isinstance(n, int) else elementwise("maximum", n, least)
 
 

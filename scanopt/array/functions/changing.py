@@ -37,7 +37,7 @@ def _along(v: Variable, axis: int, item: Any) -> Variable:
 
 
 def _places(obj: Any, n: Any, short: bool = False) -> tuple[Any, bool]:
-    """Places along an axis of length n, an integer (int or scalar) or a vector; and whether it is an integer.
+    """The places that `obj` names on an axis of length n, as an integer or a vector; and whether it is an integer.
 
     short: whether a mask may have another length.
     """
@@ -110,7 +110,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Variable
 
 
 def _gap(place: Any, n: Any) -> Any:
-    """A place to insert at counted from the front: of n entries there are n + 1.  Raises IndexError for any other."""
+    """Where to insert among n entries, counted from the front: 0 to n.  Raises IndexError for any other place."""
     if isinstance(place, int) and isinstance(n, int):
         if not -n <= place <= n:
             raise IndexError(f"insert at {place} is out of bounds for an axis with length {n}")
@@ -121,7 +121,7 @@ def _gap(place: Any, n: Any) -> Any:
 
 
 def _insert_together(v: Variable, place: Any, new: Variable, axis: int) -> Variable:
-    """All new entries in front of one place."""
+    """Insert all new entries in front of one place."""
     dims = list(dims_of(v))
     start = _gap(place, dims[axis])
     dims[axis] = dim(new, axis)
@@ -131,7 +131,7 @@ def _insert_together(v: Variable, place: Any, new: Variable, axis: int) -> Varia
 
 
 def _insert_apart(v: Variable, places: Variable, new: Variable, axis: int) -> Variable:
-    """One new entry in front of each place; of several in front of one, in order."""
+    """Insert one new entry in front of each place; several in front of the same place keep their order."""
     n, count = dim(v, axis), dim(places, 0)
     places = where(elementwise("less", places, 0), elementwise("add", places, n), places)
     order = FUNCTIONS["argsort"](places, kind="stable")
@@ -161,7 +161,7 @@ def resize(a: Any, new_shape: Any) -> Variable:
     have = dim(v, 0)
     if is_zero(have):
         return full(dims, cast(as_variable(0), v.dtype))
-    if not isinstance(have, int):  # one zero more, read where there is nothing else
+    if not isinstance(have, int):  # one more zero, which is read where a has no elements
         v = concatenate([v, full((1,), cast(as_variable(0), v.dtype))])
     least = have if isinstance(have, int) else elementwise("maximum", have, 1)
     return reshape_to(getitem(v, elementwise("remainder", arange(total), least)), dims)
@@ -213,7 +213,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Variable:
 
 
 def _diagonal_step(dims: tuple[Any, ...]) -> Any:
-    """How far apart neighbours on the diagonal are in an array of this shape."""
+    """The distance of neighbours on the main diagonal in the flattened array of this shape."""
     step: Any = 1
     total: Any = 1
     for n in reversed(dims[1:]):

@@ -81,18 +81,18 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Variable:
 
 
 def _together(arrays: Sequence[Variable]) -> Variable:
-    """Arrays broadcast to each other, along a new first axis."""
+    """Stack the arrays, broadcast to each other, along a new first axis."""
     lengths = common_lengths([dims_of(v) for v in arrays])
     return stack([broadcast_to(v, lengths) for v in arrays])
 
 
 @public("piecewise", numpy=("piecewise",))
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Variable:
-    """For each element of x the function (or number) of the last condition that holds, else 0, in the dtype of x.
+    """For each element of x the value of the function (or number) whose condition holds (the last such), else 0.
 
-    condlist: conditions of the shape of x.  funclist: as many functions of elements or numbers, or one more for where
-    no condition holds; functions get all of x (NumPy's the part where the condition holds), args and kw.
-    Raises ValueError for other numbers of functions.
+    condlist: conditions of the shape of x.  funclist: as many functions or numbers, or one more, for elements where
+    no condition holds; functions get all of x (NumPy's only the part where the condition holds), args and kw.
+    The result has the dtype of x.  Raises ValueError for other numbers of functions.
 
     >>> piecewise(np.array([-2.0, 3.0]), [np.array([True, False])], [lambda x: -x, 0.5]).eval()
     array([2. , 0.5])
@@ -114,9 +114,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @public("apply_along_axis", numpy=("apply_along_axis",))
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Variable:
-    """func1d of the vectors along an axis: a map over all other axes.
+    """Apply func1d to each vector along an axis: a map over all other axes.
 
-    func1d: from a vector (and args, kwargs) to an array, whose axes take the place of the axis.
+    func1d: takes a vector (and args, kwargs) and returns an array, whose axes take the place of the axis.
 
     >>> apply_along_axis(lambda v: v.sum(), 0, np.ones((2, 3))).eval()
     array([2., 2., 2.])
@@ -138,7 +138,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 @public("apply_over_axes", numpy=("apply_over_axes",))
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Variable:
-    """func(a, axis) for one axis after the other; an axis that it drops stays with length 1."""
+    """Apply func(a, axis) for one axis after the other; an axis that func drops is kept with length 1."""
     v = as_variable(a)
     for axis in axes if isinstance(axes, Iterable) else (axes,):
         found = as_variable(func(v, axis))

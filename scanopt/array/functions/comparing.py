@@ -79,7 +79,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Variable:
                 return Constant(np.False_)
             continue
         conditions.append(elementwise("equal", n, m))
-        before = (slice(None),) * i  # what both have, so that comparing never raises
+        before = (slice(None),) * i  # the part that both arrays have, so that comparing never raises
         x, y = getitem(x, (*before, slice(None, m))), getitem(y, (*before, slice(None, n)))
     return _all_of([*conditions, _same(x, y, equal_nan)])
 
@@ -102,7 +102,7 @@ def array_equiv(a1: Any, a2: Any) -> Variable:
             one = elementwise("equal", as_variable(length), 1)
             fits = elementwise("logical_or", fits, one)
         conditions.append(fits)
-        before = (slice(None),) * i  # nothing where they do not fit, so that comparing never raises
+        before = (slice(None),) * i  # empty where the lengths do not fit, so that comparing never raises
         x, y = (getitem(v, (*before, slice(None, where(fits, length, 0)))) for v, length in ((x, n), (y, m)))
     return _all_of([*conditions, _same(x, y, False)])
 

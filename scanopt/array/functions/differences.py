@@ -29,7 +29,7 @@ def _along(v: Variable, axis: int, item: Any) -> Variable:
 
 
 def _on_axis_of(v: Variable, axis: int, ndim: int) -> Variable:
-    """A vector with axes of length 1 around it."""
+    """A vector along one of `ndim` axes; all others have length 1."""
     return expand(v, [j for j in range(ndim) if j != axis])
 
 
@@ -54,7 +54,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
 
 @public("ediff1d", numpy=("ediff1d",))
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Variable:
-    """Differences of neighbours in the flattened array, between to_begin and to_end.
+    """Differences of neighbours in the flattened array, with to_begin before and to_end after them.
 
     Raises TypeError where these do not fit the dtype of ary.
     """
@@ -93,8 +93,8 @@ def _spacings(f: Variable, axes: tuple[int, ...], given: tuple[Any, ...]) -> lis
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """The derivative of samples f along each axis, from central differences inside and one-sided ones at the ends.
 
-    (The gradient of an expression is `T.grad`.)  varargs: the distance of samples, or for each axis one, or the places
-    of samples.  axis: an int or several, None for all.  edge_order: 1 or 2, of accuracy at the ends.
+    (The gradient of an expression is `T.grad`.)  varargs: the distance of samples, for all axes or one for each, or the
+    places of the samples.  axis: an int or several, None for all.  edge_order: 1 or 2, the accuracy at the ends.
     Returns an array, or for several axes a tuple.  Raises ValueError and TypeError for other arguments.
 
     >>> gradient(np.array([1.0, 2.0, 4.0])).eval()
@@ -122,7 +122,7 @@ def _derivative(f: Variable, axis: int, dx: Any, edge_order: int) -> Variable:
         return _along(f, axis, item)
 
     def entry(k: int) -> Variable:
-        """One sample, along an axis of length 1.  Raises at run time where there are too few."""
+        """Sample number k, along an axis of length 1.  Raises at run time where there are too few."""
         return expand(at(k), [axis])
 
     apart = isinstance(dx, Variable) and dx.ndim == 1
@@ -236,7 +236,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 
 def _not_above(places: Variable, at: Variable) -> Variable:
-    """For each element how many of the sorted places are not above it: where it stands when all are sorted."""
+    """For each element of `at` how many of the sorted `places` are not above it, found by sorting both together."""
     n, every = dim(places, 0), concatenate([places, flatten(at)])
     order = FUNCTIONS["argsort"](every, kind="stable")
     counts = FUNCTIONS["cumsum"](cast(elementwise("less", order, n), "int64"))

@@ -1,4 +1,4 @@
-"""einsum, as products and sums that exist: diagonals, then contractions of two arrays at a time."""
+"""einsum, composed of existing products and sums: diagonals first, then contractions of two arrays at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scanopt.array.variable import Variable, apply, describe
 __all__ = ["einsum"]
 
 Label = str | int
-"""A letter, or an axis of the ellipsis counted from the back."""
+"""The name of an axis: a letter, or for an axis of the ellipsis its number counted from the back."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _read(operands: Sequence[Any]) -> tuple[str, list[Variable]]:
 
 
 def _letters(names: Iterable[Any]) -> str:
-    """Axes given as ints, as letters in the order of the ints."""
+    """A letter for each axis given as an int, in the order of the ints."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     return "".join("..." if k is Ellipsis else letters[k] for k in names)
 
@@ -124,7 +124,7 @@ def _of_one(text: str, ndim: int, what: str) -> tuple[Label, ...]:
 
 
 def _diagonals(term: _Term) -> _Term:
-    """Of axes of one label their diagonal."""
+    """Take the diagonal of axes that have the same label."""
     x, labels = term.x, term.labels
     while len(set(labels)) < len(labels):
         twice = next(k for k in labels if labels.count(k) > 1)
@@ -135,13 +135,13 @@ def _diagonals(term: _Term) -> _Term:
             raise ValueError(f"einsum: the axes {twice!r} of {describe(x)} have different lengths")
         rest = [n for n in range(x.ndim) if n not in (i, j)]
         x = transpose(x, (*rest, i, j))
-        x = getitem(x, (Ellipsis, *(arange(n) for n in dims_of(x)[-2:])))  # raises where they are not equally long
+        x = getitem(x, (Ellipsis, *(arange(n) for n in dims_of(x)[-2:])))  # raises where the axes are not equally long
         labels = (*(labels[n] for n in rest), twice)
     return _Term(x, labels)
 
 
 def _without_ones(terms: list[_Term], output: Sequence[Label]) -> list[_Term]:
-    """No axis of length 1 where another argument has that label with another length: they broadcast."""
+    """Drop axes of length 1 whose label has another length in another argument: they broadcast."""
     found = []
     for term in terms:
         others = [(k, n) for t in terms if t is not term for k, n in zip(t.labels, t.x.type.shape, strict=True)]
@@ -156,7 +156,7 @@ def _without_ones(terms: list[_Term], output: Sequence[Label]) -> list[_Term]:
 
 
 def _order(terms: list[_Term], output: Sequence[Label], optimize: Any) -> list[tuple[int, ...]]:
-    """Which arguments are contracted first: places in the list, from which they go, to have the result at its end."""
+    """The order of contractions: each removes the arguments at these places of the list and appends their product."""
     if isinstance(optimize, list | tuple) and optimize and optimize[0] == "einsum_path":
         return [tuple(pair) for pair in optimize[1:]]
     if len(terms) < 3:
@@ -174,11 +174,11 @@ def _order(terms: list[_Term], output: Sequence[Label], optimize: Any) -> list[t
 
 
 _UNKNOWN = 32
-"""What lengths that are not known count for where the order is chosen."""
+"""The value assumed for an unknown length when the order is chosen."""
 
 
 def _summed(term: _Term, needed: set[Label]) -> _Term:
-    """Summed over axes that nothing else needs."""
+    """Sum over the axes whose labels are not in `needed`."""
     over = tuple(i for i, k in enumerate(term.labels) if k not in needed)
     if not over:
         return term
@@ -187,7 +187,7 @@ def _summed(term: _Term, needed: set[Label]) -> _Term:
 
 
 def _together(terms: Sequence[_Term], needed: set[Label]) -> _Term:
-    """The product of several, one after the other: what a later one has too is summed only there."""
+    """The product of several terms, one after the other; an axis that a later term has too is summed only there."""
     first, *others = terms
     for i, term in enumerate(others):
         later = (k for t in others[i + 1 :] for k in t.labels)
@@ -196,7 +196,7 @@ def _together(terms: Sequence[_Term], needed: set[Label]) -> _Term:
 
 
 def _contracted(a: _Term, b: _Term, needed: set[Label]) -> _Term:
-    """The product of two, summed over axes of both that nothing else needs."""
+    """The product of two terms, summed over common axes whose labels are not in `needed`."""
     both = [k for k in a.labels if k in b.labels]
     summed = [k for k in both if k not in needed]
     if not summed:
@@ -218,13 +218,13 @@ def _multiplied(a: _Term, b: _Term) -> _Term:
 
 
 def _spread(term: _Term, labels: Sequence[Label]) -> Variable:
-    """An array with its axes in the order of labels, and axes of length 1 for those that it has not."""
+    """The array of a term with its axes in the order of `labels`, and an axis of length 1 for each label it lacks."""
     x = transpose(term.x, [term.labels.index(k) for k in labels if k in term.labels])
     return expand(x, [i for i, k in enumerate(labels) if k not in term.labels])
 
 
 def _batched(a: _Term, b: _Term, kept: list[Label], summed: list[Label]) -> _Term:
-    """Products of matrices, one for each entry of the axes of both that stay."""
+    """Products of matrices, one for each entry along the common axes that are kept."""
     own = [[k for k in t.labels if k not in (*kept, *summed)] for t in (a, b)]
     x, y = _spread(a, [*kept, *own[0], *summed]), _spread(b, [*kept, *summed, *own[1]])
     dims, others = dims_of(x), dims_of(y)

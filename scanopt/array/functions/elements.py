@@ -50,7 +50,7 @@ def sinc(x: Any) -> Variable:
     """sin(pi x) / (pi x), and 1 at 0, as np.sinc."""
     turns = elementwise("multiply", math.pi, as_variable(x))
     zero = elementwise("equal", turns, 0)
-    near = 1 - turns * turns / 6  # of which the derivatives at 0 are right
+    near = 1 - turns * turns / 6  # whose derivatives at 0 are right
     return where(zero, near, elementwise("sin", turns) / where(zero, 1, turns))
 
 
@@ -75,7 +75,7 @@ def angle(z: Any, deg: bool = False) -> Variable:
 
 @public("real_if_close", numpy=("real_if_close",))
 def real_if_close(a: Any, tol: float = 100) -> Variable:
-    """a, if it is real.  Raises TypeError for complex numbers: NumPy's dtype depends on the values, ours cannot."""
+    """a itself, if real.  Raises TypeError for complex numbers: NumPy's dtype depends on the values, ours cannot."""
     v = as_variable(a)
     if np.dtype(v.dtype).kind == "c":
         raise TypeError(

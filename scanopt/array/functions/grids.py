@@ -32,12 +32,12 @@ def _number_of(num: Any) -> Any:
 
 
 def _inexact(*xs: Any) -> str:
-    """The dtype of numbers between such numbers: floating point or complex."""
+    """The dtype of numbers between the given ones: floating point or complex."""
     return np.result_type(*(x.dtype if isinstance(x, Variable) else x for x in xs), 0.0).name
 
 
 def _ends(start: Any, stop: Any) -> tuple[Variable, Variable, str]:
-    """Both ends in one dtype of numbers between them."""
+    """Both ends cast to the dtype of the numbers between them, and that dtype."""
     given = as_given(start), as_given(stop)
     dtype = _inexact(*given)
     first, last = (cast(as_variable(x), dtype) for x in given)
@@ -65,7 +65,7 @@ def linspace(
     step = elementwise("divide", delta, divisor)
     steps = expand(arange(n, dtype=_real(floating)), range(1, 1 + delta.ndim))
     steps = cast(steps, floating)
-    rows = where(  # where the distance is rounded to 0, the numbers are not
+    rows = where(  # where the distance rounds to 0, the numbers need not
         elementwise("equal", step, 0),
         elementwise("multiply", elementwise("divide", steps, divisor), delta),
         elementwise("multiply", steps, step),
@@ -87,7 +87,7 @@ def _real(dtype: str) -> str:
 
 
 def _with_end(rows: Variable, last: Variable, n: Any) -> Variable:
-    """The last of several rows is exactly the given one."""
+    """Replace the last of n rows by `last`, so that it is exact; n: their number, if at least 2."""
     if isinstance(n, int) and n < 2:
         return rows
     end = expand(last, range(rows.ndim - last.ndim))
@@ -157,16 +157,16 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if indexing == "xy" and len(vectors) > 1:
         axes[:2] = 1, 0
     dims = [dim(v, 0) for v in vectors]
-    lengths = [dims[axes[i]] for i in range(len(dims))]  # of two axes exchanged: its own inverse
+    lengths = [dims[axes[i]] for i in range(len(dims))]  # exchanging two axes is its own inverse
     grids = [expand(v, [j for j in range(len(axes)) if j != axis]) for v, axis in zip(vectors, axes, strict=True)]
     return tuple(grids if sparse else (broadcast_to(grid, lengths) for grid in grids))
 
 
 @public("ix_", numpy=("ix_",))
 def ix_(*args: Any) -> tuple[Variable, ...]:
-    """Vectors of indices or masks, each along an axis of its own: `x[ix_(rows, columns)]` is a part of all of these.
+    """Vectors of indices or masks, each along its own axis: `x[ix_(rows, columns)]` has these rows and these columns.
 
-    Raises ValueError for what has another number of axes than one.
+    Raises ValueError for an argument that is not a vector.
     """
     found = []
     for k, x in enumerate(args):
@@ -215,7 +215,7 @@ def _common(lengths: list[Any]) -> Any:
         return several[0] if several else 1
     if len(open_) == 1 and not several:
         return open_[0]
-    rows = [full((n,), False) for n in (*open_, *several)]  # which raise where they do not fit
+    rows = [full((n,), False) for n in (*open_, *several)]  # which raise where the lengths do not fit
     total = rows[0]
     for row in rows[1:]:
         total = elementwise("logical_or", total, row)

@@ -1,4 +1,4 @@
-"""Arrays of indices: of triangles and diagonals, and between one number and one per axis."""
+"""Arrays of indices: of triangles and diagonals, and conversions between flat indices and one index per axis."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def triu_indices_from(arr: Any, k: Any = 0) -> Pair:
 
 @public("mask_indices")
 def mask_indices(n: Any, mask_func: Callable[..., Any], k: Any = 0) -> Pair:
-    """Rows and columns of what mask_func (as `triu`) leaves of an n x n matrix; k goes to mask_func."""
+    """Rows and columns of the entries of an n x n matrix that mask_func (such as `triu`) keeps; k is passed to it."""
     size = length_of(n, "the number of rows")
     left = mask_func(full((size, size), 1), k)
     return _of_mask(elementwise("not_equal", left, 0))
@@ -91,23 +91,23 @@ def diag_indices_from(arr: Any) -> tuple[Variable, ...]:
 
 
 def _order(order: str, function: str) -> bool:
-    """Whether the last axis counts first.  Raises ValueError for another order than 'C' and 'F'."""
+    """Whether the last axis varies fastest.  Raises ValueError for another order than 'C' and 'F'."""
     if order not in ("C", "F"):
         raise ValueError(f"{function} knows order 'C' and 'F', found {order!r}")
     return order == "C"
 
 
 def _within(index: Variable, n: Any) -> Variable:
-    """An index from 0 to n - 1 as it is; any other raises in the run."""
+    """The index as it is; one that is not in 0 to n - 1 raises in the run."""
     return getitem(arange(n), where(elementwise("less", index, 0), n, index))
 
 
 @public("unravel_index", numpy=("unravel_index",))
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Variable, ...]:
-    """The index along each axis of the entries with these numbers, in an array of a shape.
+    """The index along each axis of the entries with these flat indices, in an array of the given shape.
 
-    indices: integers.  shape: ints and integer scalars.  order: "C", the last axis counts first, or "F".
-    Raises TypeError for numbers that are not integers, in the run IndexError for those out of range.
+    indices: integers.  shape: ints and integer scalars.  order: "C" (the last axis varies fastest) or "F".
+    Raises TypeError for indices that are not integers, in the run IndexError for those out of range.
 
     >>> [int(i.eval()) for i in unravel_index(5, (2, 3))]
     [1, 2]
@@ -132,7 +132,7 @@ def _integers(function: str, x: Any) -> Variable:
 
 
 def _flat(indices: list[Any], dims: tuple[Any, ...]) -> Any:
-    """The number of an entry by its indices, each in range, the last axis counting first."""
+    """The flat index of an entry from its index along each axis, all in range; the last axis varies fastest."""
     total: Any = 0
     for index, n in zip(indices, dims, strict=True):
         total = index if isinstance(total, int) else elementwise("add", elementwise("multiply", total, n), index)
@@ -141,7 +141,7 @@ def _flat(indices: list[Any], dims: tuple[Any, ...]) -> Any:
 
 @public("ravel_multi_index", numpy=("ravel_multi_index",))
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Variable:
-    """The numbers of entries of an array of a shape by their index along each axis.
+    """The flat indices of entries, from their indices along each axis of an array of shape `dims`.
 
     multi_index: as many arrays of integers as axes.  dims: ints and integer scalars.  mode: "wrap" or "clip", for
     indices out of range, or a tuple of them; "raise" raises IndexError in the run.  order: "C" or "F".

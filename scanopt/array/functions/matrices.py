@@ -79,8 +79,8 @@ def _components(name: str, v: Variable) -> tuple[Variable, ...]:
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Variable:
     """The cross products of vectors with 2 or 3 entries, which lie along an axis; other axes broadcast.
 
-    axisa, axisb: of the vectors; axisc: of the result; axis: all three.  Of two vectors with 2 entries the third entry
-    alone.  Raises ValueError for other lengths, and where they are not known before the run.
+    axisa, axisb: of the vectors; axisc: of the result; axis: all three.  For two vectors with 2 entries the result is
+    the third entry alone.  Raises ValueError for other lengths, and where they are not known before the run.
 
     >>> cross([1, 0, 0], [0, 1, 0]).eval()
     array([0, 0, 1])

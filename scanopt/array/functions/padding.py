@@ -27,7 +27,7 @@ Pair = tuple[Any, Any]
 
 
 _STATISTICS = {"maximum": "max", "minimum": "min", "mean": "mean", "median": "median"}
-"""Modes, and the functions that say what is put beside."""
+"""Modes, and the functions that make the entries to put beside an array."""
 _OPTIONS = {
     "constant": "constant_values", "linear_ramp": "end_values", "reflect": "reflect_type",
     "symmetric": "reflect_type", **dict.fromkeys(_STATISTICS, "stat_length"), "edge": None, "wrap": None, "empty": None,
@@ -35,7 +35,7 @@ _OPTIONS = {
 
 
 def _pairs(given: Any, ndim: int, what: str) -> list[Pair]:
-    """What is given for both sides of each axis: one for all, a pair for all, or one (or a pair) for each axis."""
+    """Read an argument as a pair (before, after) per axis: it is one value, a pair, or one or a pair for each axis."""
     if isinstance(given, Constant):
         given = given.data
     if isinstance(given, np.ndarray):
@@ -110,7 +110,7 @@ def _along(v: Variable, axis: int, item: Any) -> Variable:
 
 
 def _beside(v: Variable, axis: int, width: Pair, sides: tuple[Variable, Variable]) -> Variable:
-    """v between what broadcasts to so many entries along an axis."""
+    """v between `sides` along an axis, which are broadcast to `width` entries before and after it."""
     parts = []
     for side, n in zip(sides, width, strict=True):
         lengths = [n if i == axis else m for i, m in enumerate(dims_of(v))]
@@ -165,7 +165,7 @@ def _last(v: Variable, axis: int, count: Any) -> slice:
 
 
 def _places(v: Variable, axis: int, width: Pair) -> tuple[Variable, Any]:
-    """The place in v of each entry of the result, were v longer; and the length of v."""
+    """The place of each entry of the result, counted from the start of v (negative before it); and the length of v."""
     n = dim(v, axis)
     return elementwise("subtract", arange(plus(plus(width[0], n), width[1])), width[0]), n
 
@@ -176,7 +176,7 @@ def _wrap(v: Variable, axis: int, width: Pair, _: Any) -> Variable:
 
 
 def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
-    """Back and forth; where odd, on the other side of the values at the ends, as often as it turned there."""
+    """A function that pads by reading v back and forth; if `odd`, it mirrors values at the end values at each turn."""
 
     def padded(v: Variable, axis: int, width: Pair, odd: bool) -> Variable:
         if v.type.shape[axis] == 1:
@@ -187,7 +187,7 @@ def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
         back = elementwise("not_equal", elementwise("remainder", turns, 2), 0)
         top = minus(period, 1) if edge_twice else period
         read = where(back, elementwise("subtract", top, rest), rest)
-        last = minus(n, 1)  # of one entry there is but one place
+        last = minus(n, 1)  # one entry has only one place
         found = _along(v, axis, read if isinstance(n, int) else elementwise("minimum", read, last))
         return _other_side(v, axis, found, turns, back) if odd else found
 
@@ -195,7 +195,7 @@ def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
 
 
 def _other_side(v: Variable, axis: int, found: Variable, turns: Variable, back: Variable) -> Variable:
-    """Entries mirrored at values at the ends: after the first turn 2 end - entry, and so on."""
+    """The entries `found`, mirrored at the values of the ends: after the first turn 2 end - entry, and so on."""
     turns, back = (expand(x, [i for i in range(v.ndim) if i != axis]) for x in (turns, back))
     low, high = _along(v, axis, slice(None, 1)), _along(v, axis, slice(-1, None))
     many = elementwise("absolute", turns)

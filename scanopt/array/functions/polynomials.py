@@ -46,7 +46,7 @@ def polyval(p: Any, x: Any) -> Variable:
             found = elementwise("add", elementwise("multiply", found, at), getitem(coefficients, k))
         return found
     start = cast(start, np.result_type(coefficients.dtype, at.dtype))
-    coefficients = _after_zero(coefficients)  # a step to take where there are none
+    coefficients = _after_zero(coefficients)  # a step for the loop where there are no coefficients
     found, _ = features.foldl(
         lambda c, total, at: cast(total * at + c, start.dtype), coefficients, start, non_sequences=[at]
     )
@@ -54,7 +54,7 @@ def polyval(p: Any, x: Any) -> Variable:
 
 
 def _of_one_length(p: Variable, q: Variable) -> tuple[Variable, Variable]:
-    """Coefficients with zeros in front, so that there are as many of both."""
+    """The coefficients of both, with zeros put in front of the shorter one so that they are equally long."""
     n, m = dim(p, 0), dim(q, 0)
     short = [(p, minus(m, n)), (q, minus(n, m))]
     first, second = (
@@ -81,7 +81,7 @@ def _after_zero(p: Variable) -> Variable:
 
 
 def _without_leading_zeros(p: Variable) -> Variable:
-    """Coefficients from the first that is not 0 on, or one: of polynomials NumPy keeps no others."""
+    """The coefficients from the first nonzero one on, as NumPy keeps them; one zero where all are 0."""
     p = _after_zero(p)
     some = elementwise("not_equal", p, 0)
     last = minus(dim(p, 0), 1)
@@ -107,7 +107,7 @@ def _order(m: Any, function: str) -> int:
 
 
 def _powers(p: Variable) -> Variable:
-    """The powers from the number of coefficients down to 1."""
+    """The numbers from the number of coefficients down to 1."""
     n = dim(p, 0)
     return arange(n, 0, -1) if isinstance(n, int) else elementwise("subtract", n, arange(n))
 
@@ -214,7 +214,7 @@ def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
 
     (rests, factors), _ = features.scan(divided, arange(steps), [top, None], [by, scale])
     rest = concatenate([expand(top, (0,)), rests], 0)[-1]
-    nothing = elementwise("less_equal", elementwise("absolute", rest[:-1]), 1e-8)  # as np.allclose: a NaN is something
+    nothing = elementwise("less_equal", elementwise("absolute", rest[:-1]), 1e-8)  # as np.allclose: a NaN is not 0
     some = concatenate([elementwise("logical_not", nothing), full((1,), True)], 0)
     quotient = concatenate([factors, full((1,), cast(0, top.dtype))], 0)
     return quotient[: limited(steps, 1)], rest[FUNCTIONS["argmax"](some) :]
@@ -222,9 +222,9 @@ def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
 
 @public("roots", numpy=("roots",))
 def roots(p: Any) -> Variable:
-    """The zeros of a polynomial, complex: eigenvalues of its companion matrix, and a 0 for each last coefficient of 0.
+    """The zeros of a polynomial, complex: eigenvalues of its companion matrix, and a 0 for each trailing 0 in p.
 
-    The result has as many entries as the polynomial has zeros, which leading coefficients of 0 add none to.
+    The result has as many entries as the polynomial has zeros; leading coefficients of 0 add none.
 
     >>> roots([1.0, 0.0, 4.0]).eval().imag.round(9).tolist()
     [2.0, -2.0]

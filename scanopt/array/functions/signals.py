@@ -33,9 +33,10 @@ def _half(n: Any) -> Any:
 
 
 def _convolved(function: str, a: Variable, v: Variable, mode: str, turned: bool) -> Variable:
-    """The part of the full convolution that a mode asks for; turned: halves are rounded from the other end.
+    """The part of the full convolution that `mode` asks for.
 
-    Where v is longer than a NumPy exchanges them, which a correlation turns back to front.
+    turned: for a correlation: if v is longer than a, NumPy exchanges the two, which reverses the result, so the odd one
+    of the entries left out is at the other end.
     """
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"the mode of {function} is 'full', 'same' or 'valid', found {mode!r}")

@@ -21,7 +21,7 @@ __all__ = ["array_split", "split", "unstack"]
 
 
 def _parts(v: Variable, bounds: list[Any], axis: int) -> list[Variable]:
-    """The parts of v between neighbouring bounds along an axis."""
+    """The parts of v between consecutive bounds along an axis."""
     before = (slice(None),) * axis
     return [getitem(v, (*before, slice(low, high))) for low, high in pairwise(bounds)]
 
@@ -72,7 +72,7 @@ def _cut(ary: Any, indices_or_sections: Any, axis: int, equal: bool) -> list[Var
 
 
 def _equal_parts(v: Variable, sections: int, axis: int) -> list[Variable]:
-    """Parts by a reshape, which raises where they are not equal."""
+    """Split into equal parts by a reshape, which raises where the length is no multiple of `sections`."""
     dims = dims_of(v)
     size = elementwise("floor_divide", dims[axis], sections)
     apart = reshape_to(v, (*dims[:axis], sections, size, *dims[axis + 1 :]))
@@ -103,13 +103,13 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0, *theirs: Any, **nam
 
 
 def _is_count(axis: Any, lengths: Any, v: Variable) -> bool:
-    """Whether what stands for an axis is no axis of v, but how many lengths there are."""
+    """Whether the argument `axis` is not an axis of v but the number of `lengths`, as in Theano's calls."""
     several = isinstance(lengths, list | tuple) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1)
     return several and known_int(axis) == len(lengths) >= v.ndim
 
 
 def _with_places(lengths: Any) -> str:
-    """The call that cuts where parts of these lengths end."""
+    """The text of a call of `split` that gives parts of these lengths."""
     if isinstance(lengths, list | tuple) and all(isinstance(n, int) for n in lengths):
         return f"T.split(x, {[sum(lengths[:k]) for k in range(1, len(lengths))]}, axis)"
     return "T.split(x, [n[0], n[0] + n[1], ...], axis)"
@@ -117,7 +117,7 @@ def _with_places(lengths: Any) -> str:
 
 @public("array_split", numpy=("array_split",))
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
-    """As `split`, where the first parts of a number of them may be longer by 1."""
+    """As `split`; if parts cannot be equally long, the first ones are longer by 1."""
     return _cut(ary, indices_or_sections, axis, equal=False)
 
 

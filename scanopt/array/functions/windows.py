@@ -16,14 +16,14 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
 
 def _from_middle(M: Any) -> Variable:
-    """M places at equal distances from -1 to 1; the middle where M is 1."""
+    """M places at equal distances from -1 to 1; the middle, 0, if M is 1."""
     n = length_of(M, "the number of points")
     doubled = elementwise("subtract", elementwise("multiply", arange(n), 2), minus(n, 1))
     return elementwise("divide", doubled, cast(as_variable(limited(minus(n, 1), 1)), "float64"))
 
 
 def _cosine(M: Any, *weights: float) -> Variable:
-    """The sum of weights[k] cos(k pi x) at places from -1 to 1."""
+    """The sum of weights[k] cos(k pi x) at M places x from -1 to 1."""
     places = _from_middle(M)
     waves = [w * elementwise("cos", k * math.pi * places) for k, w in enumerate(weights[1:], 1)]
     return sum(waves, start=weights[0] + 0.0 * places)

@@ -1,4 +1,4 @@
-"""Gradients of decompositions, and how their results are taken apart.
+"""Gradients of decompositions, and functions that take their packed results apart.
 
 Where a result is not unique (the signs of singular vectors, vectors of equal eigenvalues), the gradient is right for
 losses that do not depend on the choice: two equal values contribute nothing for rotations between their vectors.
@@ -55,7 +55,7 @@ def _real(x: Variable) -> Variable:
 
 
 def svd_parts(packed: Variable, a: Variable, full: bool) -> tuple[Variable, Variable, Variable]:
-    """U, S and Vh, of what the operator svd makes of a."""
+    """U, S and Vh, from the packed result of the operator svd of a."""
     m, n = dims_of(a)[-2:]
     own, u, vh = (slice(smaller(m, n)), slice(m), slice(n)) if full else (slice(None),) * 3
     first, rest = slice(1, m + 1), slice(m + 1, None)
@@ -63,21 +63,21 @@ def svd_parts(packed: Variable, a: Variable, full: bool) -> tuple[Variable, Vari
 
 
 def qr_parts(packed: Variable, a: Variable) -> tuple[Variable, Variable]:
-    """Q and R, of what the operator qr makes of a."""
+    """Q and R, from the packed result of the operator qr of a."""
     m = dim(a, -2)
     return _block(packed, slice(m)), swapped(_block(packed, slice(m, None)))
 
 
 def eigen_parts(packed: Variable) -> tuple[Variable, Variable]:
-    """Eigenvalues and eigenvectors, of what the operators eig and eigh make."""
+    """Eigenvalues and eigenvectors, from the packed result of the operators eig and eigh."""
     return _block(packed, 0), _block(packed, slice(1, None))
 
 
-# What formulas are written with
+# Helpers for formulas
 
 
 def _columns(x: Variable, factors: Variable) -> Variable:
-    """Each column of a matrix by a factor."""
+    """Multiply each column of a matrix by a factor."""
     return x * expand(factors, (factors.ndim - 1,))
 
 
@@ -95,7 +95,7 @@ def _on_diagonal(x: Variable) -> Variable:
 
 
 def _reciprocal(x: Variable) -> Variable:
-    """1 / x, and 0 of 0."""
+    """1 / x, and 0 where x is 0."""
     zero = FUNCTIONS["eq"](x, 0)
     found: Variable = FUNCTIONS["where"](zero, 0, 1 / FUNCTIONS["where"](zero, 1, x))
     return found
@@ -114,7 +114,7 @@ def _turning(x: Variable) -> Variable:
 
 
 def of_eigh(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """V (diag(gw) + V^H gV / (w_j - w_i)) V^H, as seen by the triangle that is read."""
+    """V (diag(gw) + V^H gV / (w_j - w_i)) V^H, as a gradient of the one triangle that is read."""
     (w, v), (gw, gv) = eigen_parts(out), eigen_parts(g)
     turned = times(adjoint(v), gv) * _reciprocal(_gaps(_real(w)))
     return [_by_triangle(v, turned + _diagonal(_real(gw)), op.options["lower"], args[0])]
@@ -141,7 +141,7 @@ def _from_left(v: Variable, middle: Variable, a: Variable) -> Variable:
 
 
 def of_spectrum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """Of values alone: the vectors are computed for their gradient."""
+    """The gradient of eigenvalues or singular values alone: their vectors are computed here, as it needs them."""
     a, of = args[0], op.options["of"]
     if of == "svd":
         u, _, vh = svd_parts(apply(Op.make("svd", full=False), a), a, False)
@@ -160,7 +160,7 @@ def of_spectrum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_svd(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """U (S sv + su S + diag(gS)) V^H, and what U and V have beside their columns.
+    """U (S sv + su S + diag(gS)) V^H, plus the parts of gU and gV outside the spaces of the columns of U and V.
 
     su and sv: U^H gU and V^H gV less their adjoints, divided by s_j^2 - s_i^2.
     """
@@ -174,7 +174,7 @@ def of_svd(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     inverse = _reciprocal(s)
     by_u, by_v = _turning(times(adjoint(u), gu)), _turning(times(adjoint(v), gv))
     middle = _columns(by_u * gaps, s) + expand(s, (s.ndim,)) * (by_v * gaps) + _diagonal(gs)
-    if np.dtype(a.dtype).kind == "c":  # phases, of which U and V have half each
+    if np.dtype(a.dtype).kind == "c":  # the phases, half of which U and half of which V takes
         middle = middle + _diagonal(_on_diagonal(by_u - by_v) * inverse / 4)
     whole = times(times(u, middle), adjoint(v))
     whole = whole + times(_columns(_beside(u, gu), inverse), adjoint(v))
@@ -183,14 +183,14 @@ def of_svd(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def _narrow(q: Variable, g: Variable, k: Length) -> tuple[Variable, Variable]:
-    """The first k columns of a unitary matrix, with a gradient that stands for that of the others, too."""
+    """The first k columns of a unitary matrix, with a gradient that accounts for that of the other columns."""
     first, others = _block(q, slice(None), slice(k)), _block(q, slice(None), slice(k, None))
     turned = times(others, times(adjoint(_block(g, slice(None), slice(k, None))), first))
     return first, _block(g, slice(None), slice(k)) - turned
 
 
 def _beside(q: Variable, g: Variable) -> Variable:
-    """What g has outside of the space of the columns of q."""
+    """The part of g outside the space that the columns of q span."""
     return g - times(q, times(adjoint(q), g))
 
 
@@ -220,7 +220,7 @@ def of_qr(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_pinv(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """- P^H g P^H + (I - A P) g^H P P^H + P^H P g^H (I - P A), where what counts as 0 is 0."""
+    """- P^H g P^H + (I - A P) g^H P P^H + P^H P g^H (I - P A), if all singular values that count as 0 are 0."""
     a, rcond = args
     found = _by_cut_pinv(a, rcond, out, g) if op.options.get("cut") else _by_pinv(a, out, g)
     return [fitting(half_below(found + adjoint(found)) if op.options["hermitian"] else found, a), None]
@@ -236,10 +236,10 @@ def _by_pinv(a: Variable, p: Variable, g: Variable) -> Variable:
 
 
 def _by_cut_pinv(a: Variable, rcond: Variable, p: Variable, g: Variable) -> Variable:
-    """The same where values that are not 0 count as 0, by a = U S V^H and h = U^H g^H V.
+    """The gradient of pinv where singular values other than 0 count as 0, from a = U S V^H and h = U^H g^H V.
 
-    f: 1 / s of values that count, else 0.  apart: 1 / |s_i^2 - s_j^2| where one of two counts, else 0.
-    U (apart h - (f_i f_j - apart (f_i s_j + s_i f_j)) h^H) V^H, and what g^H has beside U and V by f^2.
+    f: 1 / s for values that count, else 0.  apart: 1 / |s_i^2 - s_j^2| where exactly one of the two counts, else 0.
+    U (apart h - (f_i f_j - apart (f_i s_j + s_i f_j)) h^H) V^H, plus the parts of g^H outside U and V, times f^2.
     """
     where, back = FUNCTIONS["where"], adjoint(g)
     a = FUNCTIONS["cast"](a, p.dtype)
@@ -256,7 +256,7 @@ def _by_cut_pinv(a: Variable, rcond: Variable, p: Variable, g: Variable) -> Vari
 
 
 def of_lstsq(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """That of the product with the pseudo-inverse."""
+    """The gradient of the product of the pseudo-inverse and b."""
     a, b, rcond = args
     p = apply(Op.make("pinv", hermitian=False, **op.options), a, rcond)
     vector = b.ndim == 1

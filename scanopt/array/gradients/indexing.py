@@ -1,4 +1,4 @@
-"""The gradients of indexing: that of reading puts entries back where they were, that of writing reads them."""
+"""The gradients of indexing: that of reading writes g back to the entries that were read, that of writing reads g."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Args = Sequence[Variable]
 
 
 def gradient_of_getitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Zeros, and g added where the entries were read: an entry read twice gets both.
+    """Zeros with g added to the entries that were read; an entry that was read twice gets both.
 
-    Where each entry of x was read once, that is g in the order of x.
+    If each entry of x was read exactly once, that is g in the order of x.
     """
     x, *inputs = args
     if _reads_each_once(op.options["index"], x):
@@ -34,7 +34,7 @@ _BACKWARDS = ("slice", None, None, -1)
 
 
 def _reads_each_once(index: tuple[Any, ...], x: Variable) -> bool:
-    """Whether the index takes all axes whole or backwards, and of axes of length 1 perhaps their only entry."""
+    """Whether the index takes each axis whole, forwards or backwards, or the only entry of an axis of length 1."""
     return "newaxis" not in index and all(
         e in (_FULL, _BACKWARDS) or (n == 1 and isinstance(e, int)) for e, n in zip(index, x.type.shape, strict=False)
     )
@@ -49,7 +49,7 @@ def _in_order(index: tuple[Any, ...], g: Variable) -> Variable:
 
 
 def gradient_of_setitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """By x: g, but zero where it was overwritten.  By y: g where y was written, summed where y was spread."""
+    """With respect to x: g, but 0 where x was overwritten; to y: g where y was written, summed over broadcast axes."""
     _, y, *inputs = args
     read = Op.make("getitem", index=op.options["index"])
     part = apply(read, g, *inputs)
@@ -62,7 +62,7 @@ def gradient_of_setitem(op: Op, args: Args, out: Variable, g: Variable) -> list[
 
 
 def distinct(index: tuple[Any, ...], inputs: Args) -> bool:
-    """Whether it is known that the index names no entry twice: only arrays of integers can."""
+    """Whether it is known that the index names no entry twice: only arrays of integers could."""
     arrays = [x for x in inputs if x.ndim and x.dtype != "bool"]
     if not arrays:
         return True
@@ -74,7 +74,7 @@ def distinct(index: tuple[Any, ...], inputs: Args) -> bool:
 
 
 def _lasts(op: Op, read: Op, g: Variable, part: Variable, inputs: Args) -> Variable:
-    """For each entry of the part whether it is the one that stays: of entries written to one place one does."""
+    """For each entry written whether it is the one that stays: of several written to one place only one does."""
     numbers = FUNCTIONS["reshape"](FUNCTIONS["arange"](FUNCTIONS["size"](part)), FUNCTIONS["shape"](part))
     written = apply(op, FUNCTIONS["zeros_like"](g, "int64"), numbers, *inputs)
     stays: Variable = FUNCTIONS["eq"](apply(read, written, *inputs), numbers)

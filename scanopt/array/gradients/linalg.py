@@ -27,7 +27,7 @@ Args = Sequence[Variable]
 Parts = list[Variable | None]
 
 
-# What formulas are written with
+# Helpers for formulas
 
 
 def conj(x: Variable) -> Variable:
@@ -63,18 +63,18 @@ def _above(x: Variable) -> Variable:
 
 
 def half_below(x: Variable) -> Variable:
-    """The lower triangle with half of the diagonal."""
+    """The lower triangle, with the diagonal halved."""
     return (_below(x) + _below(x, -1)) / 2
 
 
 def triangular(a: Variable, b: Variable, lower: bool, adjoint: bool = False, unit: bool = False) -> Variable:
-    """Solves with one triangle of a, or with the adjoint of that."""
+    """Solve with one triangle of a, or with the adjoint of that triangle."""
     trans = 0 if not adjoint else 2 if np.dtype(a.dtype).kind == "c" else 1
     return apply(Op.make("solve_triangular", lower=lower, trans=trans, unit_diagonal=unit), a, b)
 
 
 def _products(w: Variable, x: Variable) -> Variable:
-    """w x^H, of two vectors or of columns."""
+    """w x^H, of two vectors or of two matrices of columns."""
     product: Variable = FUNCTIONS["outer"](w, conj(x)) if w.ndim == 1 else times(w, adjoint(x))
     return product
 
@@ -85,12 +85,12 @@ def _alone(a: Variable, b: Variable) -> bool:
 
 
 def _columns(x: Variable, vector: bool) -> Variable:
-    """A right side, or one of its solutions, as columns of a matrix."""
+    """A right side or a solution as columns of a matrix; `vector`: as a single column."""
     return expand(x, (x.ndim,)) if vector else x
 
 
 def part_of(x: Variable, like: Variable, vector: bool = False) -> Variable:
-    """A gradient, of columns where `like` is one vector for all, as one with respect to `like`."""
+    """The gradient x as one with respect to `like`, summed over the stack; vector: `like` is a vector, x a column."""
     x = apply(Op.make("squeeze", axis=(x.ndim - 1,)), x) if vector else x
     return sum_to(fitting(x, like), like, range(like.ndim - (1 if vector else 2)))
 
@@ -113,19 +113,19 @@ def of_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_solve_triangular(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """The same, and nothing by what is not read."""
+    """As `of_solve`, with 0 for the entries of the matrix that are not read."""
     a, b = args
     lower, trans, unit = (op.options[k] for k in ("lower", "trans", "unit_diagonal"))
     vector = _alone(a, b)
     g, x = _columns(g, vector), _columns(out, vector)
     w = triangular(conj(a) if trans == 1 else a, g, lower, trans == 0, unit)
-    by_a = -_products(w, x)  # by a, a^T or a^H
+    by_a = -_products(w, x)  # with respect to a, a^T or a^H
     by_a = by_a if trans == 0 else swapped(by_a) if trans == 1 else adjoint(by_a)
     return _parts(args, _read(by_a, lower, unit), w, vector)
 
 
 def _read(x: Variable, lower: bool, unit: bool = False) -> Variable:
-    """The part of a gradient with respect to a matrix that is read: one triangle, or (unit) it without the diagonal."""
+    """The gradient of the part of a matrix that is read: one triangle, without the diagonal if `unit`."""
     if lower:
         return _below(x, -1 if unit else 0)
     part: Variable = FUNCTIONS["triu"](x, 1 if unit else 0)
@@ -133,7 +133,7 @@ def _read(x: Variable, lower: bool, unit: bool = False) -> Variable:
 
 
 def of_cho_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """By a = c c^H it is - w x^H; a has c twice."""
+    """With respect to a = c c^H it is - w x^H; c occurs twice in a, so its gradient is the sum of two products."""
     c, b = args
     lower, vector = op.options["lower"], _alone(c, b)
     g, x = _columns(g, vector), _columns(out, vector)
@@ -147,20 +147,20 @@ def of_cho_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_cholesky(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """L^-H half(L^H g) L^-1, as seen by the lower triangle, which stands for both."""
+    """L^-H half(L^H g) L^-1, as a gradient of the lower triangle, which stands for both."""
     half = triangular(out, half_below(times(adjoint(out), g)), True, adjoint=True)
     both = adjoint(triangular(out, adjoint(half), True, adjoint=True))
     return [fitting(half_below(both + adjoint(both)), args[0])]
 
 
 def _matrix(packed: Variable) -> Variable:
-    """L and U in one, of what lu_factor makes."""
+    """L and U in one matrix, from the packed result of lu_factor."""
     rows: Variable = packed[(..., slice(-1), slice(None))]
     return swapped(rows)
 
 
 def _packed(x: Variable, like: Variable) -> Variable:
-    """A gradient by L and U in one, as one by what lu_factor makes: pivots have none."""
+    """A gradient of L and U in one matrix as a gradient of the packed result of lu_factor: the pivots' is 0."""
     rows, last = like[(..., slice(-1), slice(None))], like[(..., slice(-1, None), slice(None))]
     joined: Variable = FUNCTIONS["concatenate"](
         [part_of(swapped(x), rows), FUNCTIONS["zeros_like"](last)], like.ndim - 2
@@ -179,13 +179,13 @@ def of_lu_factor(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def triangles(packed: Variable) -> tuple[Variable, Variable]:
-    """L, with ones on its diagonal, and U, of what lu_factor makes."""
+    """L, with ones on its diagonal, and U, from the packed result of lu_factor."""
     lu = _matrix(packed)
     return _unit(lu), _above(lu)
 
 
 def exchanged(packed: Variable, x: Variable) -> Variable:
-    """P x of what lu_factor makes: by the transpose of a matrix whose L and U are the identity."""
+    """P x for the P of lu_factor's result: solve with the transpose of a matrix whose L and U are the identity."""
     pivots, rows = packed[(..., slice(-1, None), slice(None))], packed[(..., slice(-1), slice(None))]
     alone = FUNCTIONS["concatenate"]([_unit(FUNCTIONS["zeros_like"](rows)), pivots], packed.ndim - 2)
     return apply(Op.make("lu_solve", trans=1), alone, x)
@@ -199,12 +199,12 @@ def _unit(x: Variable) -> Variable:
 
 
 def of_lu_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """By the factors: what comes between L and U, without any pivot."""
+    """With respect to L and U: from the vector between the two triangular solves, which no pivot affects."""
     packed, b = args
     trans, vector = op.options["trans"], _alone(packed, b)
     kind = np.dtype(packed.dtype).kind
     g, x, right = (_columns(v, vector) for v in (g, out, b))
-    if trans == 1 and kind == "c":  # the conjugate of a system with a^H
+    if trans == 1 and kind == "c":  # a^T x = b is the conjugate of a system with a^H
         g, x, right = conj(g), conj(x), conj(right)
     w = apply(Op.make("lu_solve", trans=(2 if kind == "c" else 1) if trans == 0 else 0), packed, g)
     start, end = (g, x) if trans == 0 else (right, w)
@@ -230,13 +230,13 @@ def of_inv(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def _with_inverse(factor: Variable, a: Variable) -> Parts:
-    """A number times a^-H: raises where a is singular."""
+    """`factor` times a^-H: raises where a is singular."""
     spread = expand(factor, (factor.ndim, factor.ndim + 1))
     return [fitting(spread * adjoint(apply(Op.make("inv"), a)), a)]
 
 
 def of_det(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """det(a) a^-H; of a singular matrix there is none."""
+    """det(a) a^-H; a singular matrix has no such gradient and raises."""
     return _with_inverse(g * conj(out), args[0])
 
 
@@ -246,7 +246,7 @@ def of_logabsdet(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_det_sign(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """Of a real matrix 0 in steps; of a complex one, the sign turns with the imaginary part of tr(a^-1 da)."""
+    """0 for a real matrix; for a complex one the sign turns with the imaginary part of tr(a^-1 da)."""
     if np.dtype(out.dtype).kind != "c":
         return [FUNCTIONS["zeros_like"](args[0])]
     turn: Variable = FUNCTIONS["imag"](conj(g) * out)

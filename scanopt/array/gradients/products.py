@@ -42,7 +42,7 @@ def _outer(a: Variable, b: Variable) -> Variable:
 
 
 def gradient_of_dot(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Of two arrays of one or two axes each."""
+    """The gradient of `dot` of two arrays of one or two axes each."""
     a, b = args
     return [
         fitting(_dot_by_left(a, b, g), a) if smooth(a) else None,
@@ -63,13 +63,13 @@ def _dot_by_right(a: Variable, b: Variable, g: Variable) -> Variable:
 
 
 def gradient_of_outer(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Each vector gets the products of g with the other."""
+    """The gradient of `outer`: for each vector the product of g with the other one."""
     a, b = args
     return [fitting(_dot(g, _conj(b)), a) if smooth(a) else None, fitting(_dot(_conj(a), g), b) if smooth(b) else None]
 
 
 def gradient_of_matmul(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """A stack gets products again; what is one matrix for all of a stack, one contraction over the stack."""
+    """The gradient of `matmul`: a stack of products for a stack; one contraction over the stack for a single matrix."""
     a, b = args
     if a.ndim <= 2 and b.ndim <= 2:
         return gradient_of_dot(op, args, out, g)
@@ -77,7 +77,7 @@ def gradient_of_matmul(op: Op, args: Args, out: Variable, g: Variable) -> list[V
 
 
 def _by_left(a: Variable, b: Variable, g: Variable) -> Variable:
-    """g stands for (..., m, n), or without m (a is a vector) or n (b is one)."""
+    """The gradient with respect to a.  g: (..., m, n), without m where a is a vector, without n where b is one."""
     if a.ndim <= 2:
         stack = range(b.ndim - 2)
         return _contract(g, _conj(b), (*stack, g.ndim - 1), (*stack, b.ndim - 1))
@@ -96,7 +96,7 @@ def _by_right(a: Variable, b: Variable, g: Variable) -> Variable:
 
 
 def gradient_of_tensordot(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """g has the axes kept of a, then those kept of b."""
+    """The gradient of `tensordot`; g has the axes that were kept of a, then those kept of b."""
     (a, b), (ia, ib) = args, op.options["axes"]
     kept_a = [i for i in range(a.ndim) if i not in ia]
     kept_b = [i for i in range(b.ndim) if i not in ib]

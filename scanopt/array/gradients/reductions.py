@@ -24,12 +24,12 @@ Parts = list[Variable | None]
 
 
 def _kept(op: Op, x: Variable) -> Variable:
-    """A result, or its gradient, with the axes that were reduced as axes of length 1."""
+    """A result or its gradient with the reduced axes kept as axes of length 1."""
     return x if op.options["keepdims"] else expand(x, op.options["axis"])
 
 
 def _count(op: Op, x: Variable, less: float = 0) -> Any:
-    """How many elements go into one of the result, less a number: as a real scalar of the dtype of x."""
+    """The number of elements of x reduced to one of the result, minus `less`, as a real scalar of x's precision."""
     count: Any = 1
     for i in op.options["axis"]:
         count = count * length(x, i)
@@ -43,18 +43,18 @@ def _conj(x: Variable) -> Variable:
 
 
 def of_sum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """The same for each element of the sum."""
+    """g for each element of the sum."""
     (x,) = args
     return [broadcast_to(fitting(_kept(op, g), x), lengths(x))]
 
 
 def of_mean(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """The same for each element, over their number."""
+    """g divided by the number of elements, for each element."""
     return of_sum(op, args, out, g / _count(op, args[0]))
 
 
 def of_prod(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """The product of the others, axis by axis: right where there are zeros."""
+    """g times the product of all other elements, axis by axis without a division, so right where there are zeros."""
     x, axes = args[0], op.options["axis"]
     levels = [FUNCTIONS["cast"](x, out.dtype)]
     for i in axes[:-1]:
@@ -75,13 +75,13 @@ def _others(x: Variable, axis: int) -> Variable:
 
 
 def of_var(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """2 (x - mean) over the divisor: what goes by way of the mean is zero in sum."""
+    """2 (x - mean) / divisor: the contributions by way of the mean sum to zero."""
     (x,) = args
     return [_centred(op, x) * (2 * _kept(op, g) / _count(op, x, op.options.get("ddof", 0)))]
 
 
 def of_std(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """(x - mean) over the divisor and the deviation; 0 where that is 0."""
+    """(x - mean) / (divisor * deviation); 0 where the deviation is 0."""
     (x,) = args
     size = FUNCTIONS["where"](FUNCTIONS["eq"](out, 0), 1, out)
     return [_centred(op, x) * _kept(op, g / (size * _count(op, x, op.options.get("ddof", 0))))]
@@ -92,7 +92,7 @@ def _centred(op: Op, x: Variable) -> Variable:
 
 
 def of_extremum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """To the element that it is; several that are equal get equal shares."""
+    """g goes to the element that is the extremum; several equal ones get equal shares."""
     (x,) = args
     chosen = FUNCTIONS["eq"](x, _kept(op, out))
     number = FUNCTIONS["cast"](FUNCTIONS["sum"](chosen, op.options["axis"], keepdims=True), g.dtype)
@@ -100,7 +100,7 @@ def of_extremum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_cumsum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """Each element goes into all sums from its own on."""
+    """Each element occurs in all sums from its place on, so it gets the sum of their gradients."""
     axis, flip = op.options["axis"], FUNCTIONS["flip"]
     return [fitting(flip(apply(Op.make("cumsum", axis=axis), flip(g, axis)), axis), args[0])]
 
@@ -114,7 +114,7 @@ def of_cumprod(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_running_extremum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """To the last element so far that it is."""
+    """g goes to the last element so far that is the running extremum."""
     (x,), axis = args, op.options["axis"]
     steps = expand(FUNCTIONS["arange"](length(x, axis)), [i for i in range(x.ndim) if i != axis])
     found = apply(Op.make("cummax", axis=axis), FUNCTIONS["where"](FUNCTIONS["eq"](x, out), steps, 0))
@@ -122,7 +122,7 @@ def of_running_extremum(op: Op, args: Args, out: Variable, g: Variable) -> Parts
 
 
 def of_sort(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """Back to where the elements came from."""
+    """g goes back to the places that the elements came from."""
     axis, back = op.options["axis"], Op.make("argsort", **op.options)
     places = apply(Op.make("argsort", axis=axis), apply(back, args[0]))
     return [FUNCTIONS["take_along_axis"](g, places, axis)]

@@ -1,1 +1,1 @@
-"""What operators compute where NumPy has no one function for it."""
+"""Implementations of operators for which NumPy has no single function."""

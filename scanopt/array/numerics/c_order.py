@@ -1,4 +1,4 @@
-"""Arguments in C order, for operators that round by how arrays lie in memory (`OpSpec.by_layout`)."""
+"""Copies of arguments in C order, for operators whose rounding depends on the memory layout (`OpSpec.by_layout`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["in_c_order", "laid_out"]
 
 
 def in_c_order(x: Any) -> Any:
-    """x as a new array of NumPy's would lie.
+    """x with the strides and alignment of a new NumPy array: x itself if it surely has them, else a copy.
 
-    NumPy calls an axis of length 1 contiguous whatever its stride is, and rounds by that stride all the same; and it
+    NumPy calls an axis of length 1 contiguous whatever its stride, but how it rounds may depend on that stride; and it
     adds up the elements of an array that is not aligned in portions.
 
     >>> x = np.arange(4.0)[::-2][:1]
@@ -27,6 +27,6 @@ def in_c_order(x: Any) -> Any:
 
 
 def laid_out(op: Op, args: Sequence[Any]) -> list[Any]:
-    """The arguments of op, those in C order for which it matters how they lie."""
+    """The arguments of op; those whose layout affects rounding are put in C order."""
     count = op.by_layout([x.dtype.kind for x in args]) if op.spec.by_layout else 0
     return [*map(in_c_order, args[:count]), *args[count:]]

@@ -1,10 +1,10 @@
-"""Recurrences of composable maps, in chunks of steps that run side by side.
+"""Recurrences whose steps are composable maps, computed in chunks of steps that run side by side.
 
-The maps of a chunk compose to one map, so the state that every chunk starts from is known after as
-many steps as there are chunks; then all chunks run their steps at once.  That is the loop itself,
-begun anew at the start of each chunk.  Where the states it begins with are not those that the chunk
-before ended with, up to a few units in the last place, the loop is run step by step after all
-(composing may overflow, or lose what the loop would not).
+The maps of a chunk compose to one map, so the state at the start of every chunk is known after as
+many steps as there are chunks; then all chunks run their steps at the same time, each step exactly
+as the loop does it.  If the state that a chunk started with differs from the one the chunk before
+ended with by more than a few units in the last place, the loop is run step by step after all
+(composing maps may overflow, or lose digits that the loop would keep).
 
 [Kogge and Stone, 1973; Blelloch, Prefix sums and their applications, 1990]
 """
@@ -26,7 +26,7 @@ CLOSE = 16
 """How many units in the last place, of the largest state of a chunk, its end and the next start may differ."""
 
 LEAST = 4
-"""Fewer chunks than so many save nothing."""
+"""Fewer chunks than this save nothing."""
 
 
 def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
@@ -57,7 +57,7 @@ def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
 def masked_flips(xp: Any, init: Any, mask: Any, flips: Any) -> Any:
     """Row t is ((row t - 1) & mask[t]) ^ flips[t], of bools or of the bits of integers.
 
-    Whatever and, or, exclusive or and not make of one bit and of what is known has this form.
+    Every step composed of and, or, exclusive or and not of the state and of known bits has this form.
 
     >>> masked_flips(np, np.array([5]), np.array([4, 7]), np.array([0, 1]))
     array([4, 5])
@@ -148,11 +148,11 @@ def _by_chunks(
     step: Callable[..., None],
     whole: Callable[..., Callable[[int], Callable[[Any], Any]]],
 ) -> Any:
-    """A recurrence, chunk beside chunk.
+    """Run a recurrence with all chunks side by side.
 
-    rows: sequences; neutral: entries of them that leave a state as it is.  step: one step of many
-    states, (state, *entries, out).  whole: from sequences of entries of all chunks the map from the
-    state before chunk k to the state after it.
+    rows: sequences; neutral: an entry for each that leaves a state unchanged.  step: one step of many
+    states at once, (state, *entries, out).  whole: takes the entries of all chunks; returns a function
+    from k to the map from the state before chunk k to the state after it.
     """
     n, shape = rows[0].shape[0], init.shape[1:]
     lanes = math.prod(shape)
@@ -184,18 +184,18 @@ def _by_chunks(
 
 
 def _in_order(xp: Any, done: Any, n: int) -> Any:
-    """The first n rows of (step in the chunk, chunk, *shape), chunk after chunk."""
+    """The first n rows in the order of steps, from an array (step in the chunk, chunk, *shape)."""
     length, chunks, *shape = done.shape
     return xp.ascontiguousarray(xp.swapaxes(done, 0, 1).reshape(chunks * length, *shape)[:n])
 
 
 def _chunks(n: int, lanes: int) -> int:
-    """How many chunks: their number costs as their length does; too many lanes leave the cache."""
+    """The number of chunks, in balance with their length; fewer with many lanes, so that all fit the cache."""
     return min(int(math.sqrt(2 * n)), 8192 // max(lanes, 1))
 
 
 def _by_step(xp: Any, x: Any, shape: tuple[int, ...], chunks: int, length: int, neutral: Any, dtype: Any) -> Any:
-    """The rows as (step in the chunk, chunk, *shape), filled up to whole chunks."""
+    """The rows as an array (step in the chunk, chunk, *shape), filled up to whole chunks with `neutral`."""
     n = x.shape[0]
     out = xp.empty((length, chunks, *shape), dtype)
     by_chunk = xp.swapaxes(out, 0, 1)

@@ -1,4 +1,4 @@
-"""Contractions as one product of matrices, with as little copied as possible.
+"""Contractions of two arrays as one product of matrices, with as little copied as possible.
 
 NumPy's own function copies every argument whose axes are not in the order that it wants, and copies element by
 element if it wants columns.
@@ -13,13 +13,13 @@ from typing import Any
 __all__ = ["contraction"]
 
 SMALL = 10_000
-"""Of so many elements in all, copies cost less than finding out how to do without."""
+"""Up to this many elements in all, copying costs less than finding out how to avoid it."""
 
 Axes = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def contraction(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
-    """np.tensordot over pairs of axes.
+    """The function np.tensordot over these pairs of axes.
 
     >>> import numpy as np
     >>> contraction(np, ((0,), (1,)))(np.arange(3.0), np.ones((2, 3)))
@@ -34,7 +34,7 @@ def contraction(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
         ia, ib = map(list, axes)
         kept_a = [i for i in range(a.ndim) if i not in ia]
         kept_b = [i for i in range(b.ndim) if i not in ib]
-        if len(ia) > 1:  # in the order in which they lie in a
+        if len(ia) > 1:  # in the order in which they lie in the memory of a
             order = sorted(range(len(ia)), key=lambda k: -abs(a.strides[ia[k]]))
             ia, ib = [ia[k] for k in order], [ib[k] for k in order]
         out = xp.dot(_matrix(xp, a, kept_a, ia), _matrix(xp, b, ib, kept_b))
@@ -44,7 +44,7 @@ def contraction(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
 
 
 def _matrix(xp: Any, x: Any, rows: Sequence[int], columns: Sequence[int]) -> Any:
-    """x with some axes as its rows and the others as its columns: a view where that can be."""
+    """x as a matrix, with some axes as its rows and the others as its columns: a view where possible."""
     if not (_lie_together(x, rows) and _lie_together(x, columns)):
         x = xp.array(x, order="K")  # backwards or with gaps: a copy that only moves whole rows
     shape = tuple(math.prod([x.shape[i] for i in axes]) for axes in (rows, columns))
@@ -54,7 +54,7 @@ def _matrix(xp: Any, x: Any, rows: Sequence[int], columns: Sequence[int]) -> Any
 
 
 def _lie_together(x: Any, axes: Sequence[int]) -> bool:
-    """Whether some axes are one axis in memory, that runs forwards."""
+    """Whether these axes, in this order, can be joined to a single axis with a positive stride, without a copy."""
     step = 0
     for i in reversed(axes):
         n, s = x.shape[i], x.strides[i]

@@ -1,4 +1,4 @@
-"""Decompositions of matrices, each result one array, so that what has several parts is computed once.
+"""Decompositions of matrices; the parts of a result are packed into one array, so that they are computed together.
 
 All functions take a matrix or a stack of matrices, and call NumPy's.  Functions that NumPy does not have are SciPy's,
 which is imported when one is first called; on a device they are CuPy's.
@@ -22,7 +22,7 @@ COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 
 
 def _named(xp: Any, name: str, **options: Any) -> Callable[..., Any]:
-    """A function of the linear algebra of an array module: NumPy's, by way of the host, where it has none."""
+    """A linear algebra function of the array module; one that the module lacks is computed by NumPy on the host."""
     found = getattr(xp.linalg, name, None)
     if found is not None:
         return on(xp, partial(found, **options) if options else found)
@@ -60,7 +60,7 @@ def eigh(xp: Any, a: Any, lower: bool) -> Any:
 
 
 def eig(xp: Any, a: Any) -> Any:
-    """The same of any square matrix, always of complex numbers.
+    """As `eigh`, of any square matrix; the result is always complex.
 
     >>> eig(np, np.array([[2.0, 0.0], [0.0, 3.0]]))[0]
     array([2.+0.j, 3.+0.j])
@@ -87,7 +87,7 @@ def qr(xp: Any, a: Any, complete: bool) -> Any:
 
 
 def spectrum(xp: Any, a: Any, of: str) -> Any:
-    """Singular values, or eigenvalues (of a Hermitian matrix, of which the lower or upper triangle is read).
+    """Singular values (of: "svd") or eigenvalues ("eig"; "eigvalsh_lower", "eigvalsh_upper" read one triangle) alone.
 
     >>> spectrum(np, np.array([[0.0, 1.0], [1.0, 0.0]]), "eigvalsh_lower")
     array([-1.,  1.])
@@ -115,7 +115,7 @@ def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool, cut: bool = False) -> Any
 
 
 def lstsq(xp: Any, a: Any, b: Any, rcond: Any, cut: bool = False) -> Any:
-    """The x for which the sum of squares of a x - b is least, and of those the shortest.  cut: as of `pinv`.
+    """The shortest x for which the sum of squares of a x - b is least.  cut: as in `pinv`.
 
     >>> lstsq(np, np.array([[1.0], [1.0]]), np.array([1.0, 3.0]), 1e-15)
     array([2.])

@@ -1,4 +1,4 @@
-"""Factors of matrices and what is solved with them: LAPACK's routines for one matrix after the other.
+"""Factors of matrices, and systems solved with them: calls LAPACK's routines for one matrix after the other.
 
 NumPy has no function that only factors or that solves with factors: SciPy is imported when one is first
 called.  On a device CuPy's own functions stand in for it.  Nothing here looks for infinities and NaN.
@@ -32,7 +32,7 @@ _LAPACK: dict[str, str] = {np.dtype(d).char: letter for d, letter in _LETTERS.it
 
 
 def dtype_of(*dtypes: str) -> str:
-    """The dtype of results: that of the arguments, integers and booleans counting as float64.
+    """The dtype of results: the promoted dtype of the arguments, with integers and booleans counting as float64.
 
     Raises TypeError for dtypes that LAPACK does not know, as NumPy does.
 
@@ -47,7 +47,7 @@ def dtype_of(*dtypes: str) -> str:
 
 
 def raising(xp: Any) -> AbstractContextManager[Any]:
-    """Where matrices that are singular raise on a device too."""
+    """A context in which singular matrices raise on a device too."""
     device = device_of(xp)
     if device is None:
         return nullcontext()
@@ -57,7 +57,7 @@ def raising(xp: Any) -> AbstractContextManager[Any]:
 
 @cache
 def _routine(name: str, char: str) -> Callable[..., Any]:
-    """A routine of LAPACK for a dtype, which is given by its letter in NumPy."""
+    """LAPACK's routine `name` for the dtype with the letter `char` in NumPy."""
     found: Callable[..., Any] = getattr(library("scipy.linalg.lapack", "", name), _LAPACK[char] + name)
     return found
 
@@ -71,7 +71,7 @@ def _on_device() -> Any:
 
 
 def on(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of np.linalg that raises for singular matrices, and has NumPy's dtypes, on a device too."""
+    """Make a function of xp.linalg raise for singular matrices and return NumPy's dtypes on a device too."""
     if device_of(xp) is None:
         return function
 
@@ -84,7 +84,7 @@ def on(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def solver(xp: Any) -> Callable[[Any, Any], Any]:
-    """x with a x = b.  Raises LinAlgError where a is singular; nothing is raised for no right sides at all.
+    """The function of a and b that solves a x = b; it raises LinAlgError if a is singular, unless b has no columns.
 
     >>> solver(np)(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
     array([1., 2.])
@@ -138,7 +138,7 @@ def _factor(xp: Any, a: Any, out: Any, dtype: str) -> None:
     n = a.shape[0]
     if device_of(xp) is not None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of singular matrices: whoever solves with it is told
+            warnings.simplefilter("ignore")  # a singular matrix raises only when a system is solved with its factors
             factors, pivots = _on_device().lu_factor(a.astype(dtype), check_finite=False)
         out[:n], out[n] = factors.T, pivots
         return
@@ -150,7 +150,7 @@ def _factor(xp: Any, a: Any, out: Any, dtype: str) -> None:
 def lu_solve(xp: Any, factors: Any, b: Any, trans: int) -> Any:
     """x with a x = b (trans 0), a^T x = b (1) or a^H x = b (2), a given by its `lu_factor`.
 
-    Raises LinAlgError where a is singular; nothing is raised for no right sides at all.
+    Raises LinAlgError if a is singular, unless there are no right sides at all.
 
     >>> lu_solve(np, lu_factor(np, np.array([[0.0, 2.0], [4.0, 1.0]])), np.array([2.0, 5.0]), 0)
     array([1., 1.])
@@ -168,7 +168,7 @@ def _with_factors(xp: Any, factors: Any, b: Any, trans: int) -> Any:
     lu = factors[:n].T
     if not lu.diagonal().all():
         raise np.linalg.LinAlgError(SINGULAR)
-    # LAPACK would write anywhere for a pivot that is none.
+    # LAPACK would write out of bounds for an invalid pivot.
     pivots = xp.minimum(xp.maximum((factors[n].real + 0.5).astype(np.intc), 0), n - 1)
     if device_of(xp) is not None:
         return _on_device().lu_solve((lu, pivots), b, trans=trans, check_finite=False)
@@ -181,7 +181,7 @@ def _with_factors(xp: Any, factors: Any, b: Any, trans: int) -> Any:
 def solve_triangular(xp: Any, a: Any, b: Any, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     """x with a x = b (trans 0), a^T x = b (1) or a^H x = b (2); only one triangle of a is read.
 
-    Raises LinAlgError where its diagonal has a zero; nothing is raised for no right sides at all.
+    Raises LinAlgError if its diagonal has a zero, unless there are no right sides at all.
 
     >>> solve_triangular(np, np.array([[2.0, 9.0], [1.0, 1.0]]), np.array([2.0, 3.0]), True, 0, False)
     array([1., 2.])
@@ -194,7 +194,7 @@ def _triangle(xp: Any, a: Any, b: Any, lower: bool, trans: int, unit: bool) -> A
         if not unit and not a.diagonal().all():
             raise np.linalg.LinAlgError(SINGULAR)
         return _on_device().solve_triangular(a, b, trans, lower, unit, check_finite=False)
-    if a.flags.c_contiguous and trans < 2:  # as the transpose, which lies as LAPACK wants it
+    if a.flags.c_contiguous and trans < 2:  # as the transpose, whose memory layout is LAPACK's
         a, lower, trans = a.T, not lower, 1 - trans
     x, info = _routine("trtrs", a.dtype.char)(a, b, lower=lower, trans=trans, unitdiag=unit)
     if info > 0:
@@ -222,14 +222,14 @@ def _with_cholesky(xp: Any, c: Any, b: Any, lower: bool) -> Any:
     return _routine("potrs", c.dtype.char)(c, b, lower=lower)[0]
 
 
-# Results that say where there is none
+# Results with a flag for each matrix that has none
 
 FLAGS = {"inv": (1, SINGULAR), "cholesky": (2, "Matrix is not positive definite")}
-"""What `flagged` computes: the number that says there is no result, and the error that it stands for."""
+"""For each function that `flagged` computes: the flag of a failure, and the error message that it stands for."""
 
 
 def flagged(xp: Any, name: str, a: Any) -> Any:
-    """inv or cholesky of matrices, with one more row: zeros, or a number that says what was wrong.
+    """inv or cholesky of matrices, with one more row of flags: 0 for success, else a number of `FLAGS`.
 
     >>> flagged(np, "inv", np.zeros((1, 1)))
     array([[nan],
@@ -252,9 +252,9 @@ def flagged(xp: Any, name: str, a: Any) -> Any:
 
 
 def checked(xp: Any, found: Any, times: Any = None) -> Any:
-    """All rows but the last, the flags.  Raises LinAlgError where they say that something was wrong.
+    """The result of `flagged` without its row of flags.  Raises LinAlgError for a flag that is not 0.
 
-    times: integers, for each matrix how often it is used: what is not used raises nothing.
+    times: integers, how often each matrix is used: one that is not used raises nothing.
 
     >>> checked(np, np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[3., 4.]])
@@ -280,7 +280,7 @@ def _rows(a: Any) -> int:
 
 
 def _solved(xp: Any, solve: Callable[[Any, Any], Any], a: Any, n: int, b: Any) -> Any:
-    """All systems of a stack, by a function that solves one, of one dtype."""
+    """Solve all systems of a stack with `solve`, which solves one of a single dtype; n: the rows of the matrices."""
     rows = b.shape[-1 if b.ndim == 1 else -2]
     if rows != n:
         raise ValueError(f"expected right sides of {n} rows, one for each row of the matrix, found {rows}")

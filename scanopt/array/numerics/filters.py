@@ -20,10 +20,10 @@ from scanopt.array.numerics.running import aligned
 __all__ = ["lfilter"]
 
 WIDE = 128
-"""From so many elements in a row on, NumPy is faster row by row."""
+"""With at least this many elements in a row, NumPy is faster row by row."""
 
 WORTH = 20_000
-"""So many elements are worth importing SciPy's filters for."""
+"""From this many elements on, importing SciPy's filters pays."""
 
 Filter = Callable[[Any, Any, list[Any]], Any]
 
@@ -51,7 +51,7 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
         finite = np.isfinite(result)
     if finite.all():
         return result
-    # From the first infinity on, every step by itself.
+    # From the first infinity on, run every step by itself.
     first = int((~finite).reshape(n, -1).any(axis=1).argmax())
     result[first:] = out[first:]
     past = [*past, *result[max(first - len(past), 0) : first]][-len(past) :]
@@ -60,13 +60,13 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
 
 
 def _plain(x: Any) -> bool:
-    """Whether x has no negative zero: only then no zero of the result can have lost its sign."""
+    """Whether x has no negative zero; then no zero of SciPy's result can have lost its sign."""
     zeros = x == 0
     return not (zeros.any() and np.signbit(x[zeros]).any())
 
 
 def _one_by_one(xp: Any, past: list[Any], out: Any, factors: list[Any]) -> Any:
-    """The recurrence step by step; `out` has the rows of x and gets the result."""
+    """Run the recurrence step by step; `out` holds the rows of x and is overwritten with the result."""
     if out.ndim == 1 and out.dtype == np.float64 and xp is np:
         out[:] = _scalars([float(p) for p in past], out.tolist(), [float(a.reshape(())) for a in factors])
         return out
@@ -90,7 +90,7 @@ def _one_by_one(xp: Any, past: list[Any], out: Any, factors: list[Any]) -> Any:
 
 
 def _scalars(past: list[Any], x: list[Any], factors: list[Any]) -> list[Any]:
-    """The same for numbers, Python's floats, which are float64, or NumPy's."""
+    """As `_one_by_one` for rows of one number: Python's floats (float64) or NumPy's scalars."""
     out: list[Any] = []
     if len(factors) == 1:
         (s,), (a,) = past, factors
@@ -107,7 +107,7 @@ def _scalars(past: list[Any], x: list[Any], factors: list[Any]) -> list[Any]:
 
 
 def _integers(past: list[int], x: list[int], factors: list[int]) -> list[int]:
-    """The same for integers, modulo 2^64."""
+    """As `_one_by_one` for rows of one integer, modulo 2^64."""
     out: list[int] = []
     b, (r, s) = factors[1] if len(factors) > 1 else 0, (0, *past)[-2:]
     a = factors[0]
@@ -118,7 +118,7 @@ def _integers(past: list[int], x: list[int], factors: list[int]) -> list[int]:
 
 
 def _filter(size: int) -> Filter | None:
-    """SciPy's filter, where it is worth it and is exact on this machine."""
+    """SciPy's filter, if `size` elements are worth it and it is exact on this machine, else None."""
     if size < WORTH and "scipy.signal" not in sys.modules:
         return None
     return _scipy_filter()
@@ -140,7 +140,7 @@ def _scipy_filter() -> Filter | None:
         denominator = np.array([1.0, *(-a for a in factors)], x.dtype)
         return np.asarray(lfilter(one, denominator, x, axis=0, zi=zi)[0])
 
-    # A compiler may have joined multiplications and additions into one rounding.
+    # A compiler may have fused multiplications and additions, which are then rounded only once.
     rng = np.random.default_rng(0)
     for dtype in (np.float32, np.float64):
         x, start = rng.normal(size=200).astype(dtype), list(rng.normal(size=2).astype(dtype))

@@ -1,6 +1,6 @@
 """Powers and polynomials with few calls of the power function.
 
-Where such a formula would overflow, cancel, or lose digits that the loop keeps, the loop is run after all: so results
+Where such a formula would overflow, cancel, or lose digits that the loop keeps, the loop itself is run, so results
 differ from the loop's only by rounding.
 """
 
@@ -20,7 +20,7 @@ MULTIPLIED = 64
 
 
 def powers(xp: Any, x: Any, exponents: Any, dtype: str) -> Any:
-    """x ** e for each e of a vector of integers: a row for each, with two roots of powers where e is 0, 1, 2 ...
+    """x ** e for each e of a vector of integers, a row for each; small exponents share two short tables of powers.
 
     >>> powers(np, np.array(2.0), np.array([0, 1, 2, 5]), "float64")
     array([ 1.,  2.,  4., 32.])
@@ -43,7 +43,7 @@ def powers(xp: Any, x: Any, exponents: Any, dtype: str) -> Any:
 
 
 def _multiplied(xp: Any, base: Any, count: int) -> Any:
-    """The powers 0, 1, 2 ... of a base, each the one before times the base."""
+    """The first `count` powers 0, 1, 2 ... of a base, each the one before times the base."""
     rows = [xp.ones_like(base)]
     for _ in range(count - 1):
         rows.append(rows[-1] * base)
@@ -51,7 +51,7 @@ def _multiplied(xp: Any, base: Any, count: int) -> Any:
 
 
 def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
-    """The one row of init times factor, n times over: n >= 1; integers modulo 2^k, floats up to rounding.
+    """The single row of init, multiplied n >= 1 times by factor; integers modulo 2^k, floats up to rounding.
 
     >>> geometric(np, np.array([3.0]), np.array(2.0), np.array(4))
     array(48.)
@@ -68,7 +68,7 @@ def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
     sizes = xp.abs(power)
     if not sizes.size or bool((sizes.min() >= tiny) & (sizes.max() < xp.inf)):
         return out
-    # Where the power is out of range and the product is not, the steps are run.
+    # Where the power is out of range but the product is not, run the steps.
     s, a, times = xp.broadcast_arrays(start, base, n)
     lost = (xp.isinf(power) & xp.isfinite(a)) | ((sizes < tiny) & (a != 0))
     exponent = xp.log2(xp.abs(s)) + times * xp.log2(xp.abs(a))
@@ -79,9 +79,9 @@ def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
 
 
 def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
-    """The one row of init after n >= 1 steps of s * a + b: integers modulo 2^k, floats up to rounding.
+    """The single row of init after n >= 1 steps of s * a + b; integers modulo 2^k, floats up to rounding.
 
-    With 1 + a + ... + a^(2k-1) = (1 + a^k) (1 + a + ... + a^(k-1)); nothing is divided by 1 - a.
+    Uses 1 + a + ... + a^(2k-1) = (1 + a^k) (1 + a + ... + a^(k-1)), so nothing is divided by 1 - a.
 
     >>> affine_power(np, np.array([1.0]), np.array(0.5), np.array(1.0), np.array(3))
     array(1.875)
@@ -98,7 +98,7 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
     old, new = xp.power(a, times.astype(dtype)) * s, b * total
     out = xp.asarray(old + new)
     most = 4 * xp.maximum(xp.maximum(xp.abs(s), xp.abs(b)), xp.abs(out))
-    # Where something overflowed or cancelled, the steps are run.
+    # Where something overflowed or cancelled, run the steps.
     lost = ~(xp.isfinite(out) & (xp.maximum(xp.abs(old), xp.abs(new)) <= most))
     if bool(lost.any()):
         out[lost] = _repeated(xp, s[lost], a[lost], b[lost], times[lost])
@@ -106,7 +106,7 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _affine_power_of_integers(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
-    """The same modulo 2^64, the powers of a along with their sums."""
+    """As `affine_power`, modulo 2^64; computes the powers of a along with their sums."""
     one = np.uint64(1)
     s, a, b, times = xp.broadcast_arrays(s.astype(one.dtype), a.astype(one.dtype), b.astype(one.dtype), n)
     total, power = xp.zeros_like(a), xp.ones_like(a)
@@ -118,7 +118,7 @@ def _affine_power_of_integers(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def _repeated(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
-    """s after n steps of s * a + b, or as soon as no step changes anything."""
+    """s after n steps of s * a + b; stops early once a step changes nothing."""
     for t in range(int(n.max())):
         before, s = s, xp.where(t < n, s * a + b, s)
         if bool(((s == before) | (xp.isnan(s) & xp.isnan(before))).all()):
@@ -127,9 +127,9 @@ def _repeated(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
 
 
 def polynomial(xp: Any, init: Any, x: Any, coefficients: Any) -> Any:
-    """The one row of init after steps s * x + c for each row c of the coefficients, up to rounding.
+    """The single row of init after a step s * x + c for each row c of the coefficients, up to rounding.
 
-    Horner's scheme in blocks, one block being a product with powers of x.
+    Horner's scheme in blocks; each block is one product with powers of x.
 
     >>> polynomial(np, np.array([0.0]), np.array(2.0), np.array([1.0, 0.0, 5.0]))
     array(9.)

@@ -1,13 +1,13 @@
 """Affine recurrences of numbers, eight steps at once.
 
-Each step waits for the one before, and for nothing else: a processor could do several of them in that time.  So of
-eight steps everything that does not depend on the state before them is put together first, and that state is added
-last; the next eight wait for this addition alone.  Rounding errors have about the bound of those of the steps one by
-one where states do not grow by themselves: where a factor is beyond 1, what one order rounds and the other does not
-would grow, too.  So of stretches of 128 steps those are run one by one that have such a factor, or that come to a
-row that is not finite.
+Run one by one, each step waits for the result of the step before, so its latency is the critical path.  Here
+everything in eight steps that does not depend on the state before them is computed first, and the contribution of
+that state is added last; the next eight steps wait for this addition alone.  The bound on rounding errors is about
+that of the steps one by one as long as no factor is greater than 1 in magnitude; otherwise the difference between
+the two orders of rounding would grow with the state.  So the steps are divided into stretches of 128, and those
+that have such a factor or reach a row that is not finite are run one by one.
 
-Kernels do the same operations in the same order (`backends/kernels/c_affine.py`), so bits do not depend on who runs.
+Kernels do the same operations in the same order (`backends/kernels/c_affine.py`), so both give the same bits.
 
 [Kogge and Stone 1973, for factors that vary; impulse responses, for fixed ones]
 """
@@ -25,11 +25,11 @@ from scanopt.array.numerics import filters, running
 __all__ = ["STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
 
 EIGHT = 8
-"""So many steps are done at once."""
+"""The number of steps that are done at once."""
 STRETCH = 128
-"""So many steps are run one by one where a row of them is not finite."""
+"""The number of steps that are run one by one if a row of them is not finite, or a factor is beyond 1."""
 MOST = 8192
-"""So many steps at a time stay in a cache."""
+"""The number of steps per attempt, so that arrays stay in a cache."""
 
 Array = np.ndarray[Any, Any]
 Rows = tuple[Array, Sequence[Array]]
@@ -38,11 +38,12 @@ State = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class _Steps:
-    """A recurrence.
+    """The parts of a recurrence that `_run` needs.
 
-    eights: of some steps, eight in each column, what does not depend on the states before them, and by what each of
-    these states, the newest first, is multiplied: as many numbers, or eight for all columns.  one: a step.
-    calm: of each stretch, whether no state grows by itself.
+    eights: takes a slice of steps; returns, with eight steps in each column, the part of the results that does not
+    depend on the states before them, and for each of these states, the newest first, the factors that multiply it:
+    one for each result, or eight that hold for all columns.  one: does one step.  calm: for each stretch, whether all
+    factors are at most 1 in magnitude.
     """
 
     eights: Callable[[slice], Rows]
@@ -51,7 +52,7 @@ class _Steps:
 
 
 def suits(xp: Any, init: Array, *others: Array) -> bool:
-    """Whether these are the arguments of a recurrence of one number, all of the same floating dtype, on NumPy."""
+    """Whether the arguments are NumPy arrays of the same floating dtype, of a recurrence whose state is one number."""
     dtypes = {x.dtype for x in (init, *others)}
     return xp is np and init.ndim == 1 and dtypes <= {init.dtype} and init.dtype in (np.float32, np.float64)
 
@@ -117,7 +118,7 @@ def regrouped_filter(xp: Any, init: Any, x: Any, *factors: Any) -> Any:
 
 
 def held_smoothing(init: Array, x: Array, held: Array) -> Array:
-    """Element t is (element t - 1) + (x[t] - (element t - 1)) * a, with a number a.
+    """Element t is (element t - 1) + (x[t] - (element t - 1)) * a, with a the same number at all steps (`held`).
 
     >>> held_smoothing(np.array([1.0]), np.array([3.0, 0.0]), np.array(0.5))
     array([2., 1.])
@@ -141,24 +142,24 @@ def _stretches(n: int, calm: bool) -> Array:
 
 
 def _calm(factors: Array) -> Array:
-    """Of each stretch, whether no factor is beyond 1."""
+    """For each stretch, whether all its factors are at most 1 in magnitude."""
     found = np.ones(-(-len(factors) // STRETCH) * STRETCH, bool)
     found[: len(factors)] = (factors <= 1) & (factors >= -1)
     return np.asarray(found.reshape(-1, STRETCH).all(axis=1))
 
 
 def _element_of(x: Array) -> Callable[[int], Any]:
-    """Its elements as numbers that compute as arrays of the dtype do, in less time."""
+    """The function that gives element i of x as a scalar that rounds as arrays of the dtype do but is faster."""
     return x.item if x.dtype == np.float64 else x.__getitem__
 
 
 def _eights(x: Array) -> Array:
-    """Column k are the eight elements of steps 8 k and on: NumPy is fast along long rows."""
+    """Arrange x with the eight elements from step 8 k on in column k: NumPy is fast along long rows."""
     return np.ascontiguousarray(x.reshape(-1, EIGHT).T)
 
 
 def _composed(factors: Array, x: Array) -> Rows:
-    """Steps s * a + x, composed with those before them among eight."""
+    """Compose each step s * a + x with the steps before it among the same eight."""
     f, v = _eights(factors), _eights(x)
     for by in (1, 2, 4):
         v = np.concatenate([v[:by] + f[:by] * 0, v[by:] + f[by:] * v[:-by]])
@@ -174,7 +175,7 @@ def _summed(x: Array) -> Array:
 
 
 def _responses(dtype: Any, a: Any, b: Any) -> list[Array]:
-    """What a 1 comes to in eight steps: one that comes in at the first of them, and those that were states before."""
+    """The values over eight steps that a 1 causes: one added at the first step, and one in each state before it."""
     zero, unit = type(a)(0), type(a)(1)
     h, q = [zero, unit], [unit, zero]
     for made in (h, q):
@@ -185,7 +186,7 @@ def _responses(dtype: Any, a: Any, b: Any) -> list[Array]:
 
 
 def _responded(x: Array, response: Array) -> Array:
-    """The sum of the responses to eight elements, each from where it comes in."""
+    """The sum of the responses to eight elements, each shifted to the step where its element is added."""
     rows = _eights(x)
     total = np.outer(response, rows[0])
     for i in range(1, EIGHT):
@@ -195,7 +196,7 @@ def _responded(x: Array, response: Array) -> Array:
 
 
 def _run(steps: _Steps, init: Array, n: int) -> Array:
-    """All rows.  After a stretch that is run one by one, the next attempt is twice what went well."""
+    """All rows of n steps.  After a stretch run one by one, the next attempt has twice the stretches that went well."""
     out = np.empty(n, init.dtype)
     whole, t, size = n - n % EIGHT, 0, MOST // STRETCH
     state: State = tuple(_element_of(init)(k) for k in reversed(range(len(init))))
@@ -227,7 +228,7 @@ def _attempt(steps: _Steps, state: State, at: slice) -> Array:
 
 
 def _starts(parts: Array, factors: Sequence[Array], state: State) -> list[list[Any]]:
-    """Of each state its values before each eight steps."""
+    """The values of each state before each group of eight steps."""
     last, before = (
         [_listed(np.broadcast_to(x.reshape(EIGHT, -1)[-k], parts.shape[1:])) for x in (parts, *factors)] for k in (1, 2)
     )
@@ -250,7 +251,7 @@ def _listed(x: Array) -> list[Any]:
 
 
 def _finite_stretches(rows: Array) -> int:
-    """How many stretches come before the first one with a row, or a sum of rows of its eights, that is not finite."""
+    """The number of stretches before the first one that has a value, or a sum over its groups, that is not finite."""
     full = np.zeros(-(-len(rows) // STRETCH) * STRETCH, rows.dtype)
     full[: len(rows)] = rows
     stretches = full.reshape(-1, STRETCH // EIGHT, EIGHT)

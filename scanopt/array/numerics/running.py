@@ -1,4 +1,4 @@
-"""Running values of recurrences without a Python step for each: accumulated, held, restarted.
+"""Running values of recurrences without a Python loop over the steps: accumulated, held, restarted.
 
 Every function takes the row before the first one (`init`, with a first axis of length 1) and
 sequences with a row for each step, which broadcast to the rows of init.  The results are those of
@@ -23,7 +23,7 @@ ACCUMULATED = {
 """Ufuncs that accumulate, with the kinds of dtype (products of complex numbers only up to rounding)."""
 
 WIDE = 128
-"""From so many elements in a row on, NumPy is faster row by row."""
+"""With at least this many elements in a row, NumPy is faster row by row."""
 
 
 def _ufunc(xp: Any, name: str) -> Any:
@@ -82,7 +82,7 @@ def _row_by_row(f: Any, out: Any, init: Any) -> Any:
 
 
 def _double(f: Any, out: Any) -> None:
-    """Accumulate an associative f in as many calls as the number of rows has binary digits."""
+    """Accumulate an associative f in place by doubling: one call for each binary digit of the number of rows."""
     step = 1
     while step < out.shape[0]:
         out[step:] = f(out[:-step], out[step:])
@@ -109,7 +109,7 @@ def fold(xp: Any, name: str, init: Any, x: Any) -> Any:
 
 
 def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
-    """The last row of `accumulate`, bit for bit, keeping no more than a few rows at a time.
+    """The last row of `accumulate`, bit for bit, with only a few rows in memory at a time.
 
     >>> fold_in_order(np, "divide", np.array([8.0]), np.array([2.0, 2.0]))
     array(2.)
@@ -129,7 +129,7 @@ def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
 
 
 BLOCK = 1 << 15
-"""So many elements are accumulated before the next ones are looked at."""
+"""The number of elements that are accumulated at a time."""
 
 
 def forward_fill(xp: Any, init: Any, mask: Any, x: Any) -> Any:
@@ -165,7 +165,7 @@ def segmented(xp: Any, name: str, init: Any, restart: Any, y: Any, x: Any) -> An
         return out
     out[0] = f(init[0], out[0])
     out = xp.where(marks, first, out)
-    if marks.size != n:  # marks of their own in every lane: all lanes one after the other
+    if marks.size != n:  # every lane has its own marks: treat all lanes one after the other, as one
         marks = xp.broadcast_to(marks, out.shape).copy()
         marks[0] = True
         shape = (*out.shape[1:], n)
@@ -179,12 +179,12 @@ def segmented(xp: Any, name: str, init: Any, restart: Any, y: Any, x: Any) -> An
 
 
 def _segments(xp: Any, f: Any, marks: Any, out: Any) -> None:
-    """Accumulate each segment in place: long ones by themselves, short ones all together, place by place."""
+    """Accumulate each segment in place: long ones one by one, short ones all together, place by place."""
     starts = xp.flatnonzero(marks)
     lengths = xp.diff(xp.append(starts, out.shape[0]))
     if xp is np:
         by_length = np.sort(lengths)[::-1]
-        # So many segments are longer than that, and each costs a call; shorter ones cost a call a place.
+        # `most` segments are longer than `most`: each of these costs a call; the others cost a call for each place.
         most = int(np.count_nonzero(by_length > np.arange(1, len(by_length) + 1)))
         for s, n in zip(starts[lengths > most].tolist(), lengths[lengths > most].tolist(), strict=True):
             f.accumulate(out[s : s + n], 0, None, out[s : s + n])

@@ -13,7 +13,7 @@ from scanopt.libraries import library
 __all__ = ["special_dtypes", "special_function"]
 
 _LIKE = {"zeta": "rel_entr"}
-"""What is no ufunc in SciPy: a ufunc that takes the same dtypes."""
+"""For functions that are no ufuncs in SciPy: a ufunc that takes the same dtypes."""
 
 
 @cache
@@ -30,7 +30,7 @@ def special_function(module: str, name: str) -> Any:
 
 
 def _by_host(name: str, device: Device) -> Any:
-    """A function of SciPy's that the device has not: its arguments go to the host and its result comes back."""
+    """SciPy's function `name` for a device that lacks it: copies arguments to the host and the result back."""
     known = special_function("numpy", name)
 
     def run(*args: Any) -> Any:
@@ -46,7 +46,7 @@ def _by_host(name: str, device: Device) -> Any:
 
 @cache
 def special_dtypes(name: str, dtypes: tuple[Any, ...]) -> tuple[str, ...]:
-    """SciPy's dtypes of the operands and the result, as `ufunc_dtypes` has NumPy's.
+    """SciPy's dtypes of the operands and the result, as `ufunc_dtypes` gives NumPy's.
 
     >>> special_dtypes("erf", ("float32",)), special_dtypes("xlogy", ("float64", float))
     (('float32', 'float32'), ('float64', 'float64', 'float64'))

@@ -1,7 +1,7 @@
-"""Ufuncs of arithmetic, rounding, extrema and floating point.
+"""Operator table entries of ufuncs: arithmetic, rounding, extrema and floating point.
 
 One entry per ufunc: name, other public names, class of cost, derivatives, algebraic traits.  Where a
-function has a corner its gradient is one of those on both sides, or their mean; the entry says which.
+function has a corner, its gradient is that of one side, or the mean of both; the entry says which.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scanopt.array.variable import Constant, Variable
 
 __all__ = ["ASSOCIATIVE", "INT", "NIL"]
 
-# Elements for every kind of dtype: bool, signed, unsigned, floating, complex.
+# The same element for every kind of dtype: bool, signed, unsigned, floating, complex.
 NIL, INT = {"b": False, "i": 0, "u": 0}, {"i": 0, "u": 0}
 _ONE = {"i": 1, "u": 1, "f": 1.0}
 _ADD = {**NIL, "f": -0.0, "c": complex(-0.0, -0.0)}  # x + 0.0 is not x where x is -0.0
@@ -36,7 +36,7 @@ def _complex(x: Variable) -> bool:
 
 
 def _power_by_base(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:
-    """y x^(y-1), and 0 where y is 0, for x = 0 too; elsewhere its derivative by y is right where y is 0."""
+    """y x^(y-1), and 0 where y is 0, also at x = 0; for x != 0 its own derivative by y is right at y = 0."""
     if isinstance(y, Constant) and y.data.all():
         data = y.data.astype(out.dtype)
         return Constant(data) * elementwise("power", x, Constant(data - data.dtype.type(1)))
@@ -54,10 +54,10 @@ def _power_by_exponent(x: Variable, y: Variable, out: Variable, **_: Any) -> Var
 
 
 def _chosen(more: str, numbers_only: bool = False) -> tuple[Any, Any]:
-    """Parts of the gradient of an extremum: 1 for the argument that it is, 1/2 for each of two that are equal.
+    """The partial derivatives of an extremum: 1 for the argument that is chosen, 1/2 for each of two equal ones.
 
-    Arguments are compared with each other and not with the result, which a kernel may have rounded otherwise.  more:
-    the comparison of an argument that is chosen with the other.  numbers_only: what is no number is never chosen.
+    Arguments are compared with each other and not with the result, which a kernel may have rounded differently.  more:
+    the comparison that the chosen argument fulfils with the other one.  numbers_only: NaN is never chosen.
     """
 
     def part(mine: Variable, other: Variable, out: Variable) -> Any:
@@ -70,13 +70,13 @@ def _chosen(more: str, numbers_only: bool = False) -> tuple[Any, Any]:
 
 
 def _absolute(x: Variable, out: Variable) -> Variable:
-    """The sign, 0 at 0; of complex numbers |x| grows along x / |x|, so that is not conjugated."""
+    """The sign, 0 at 0; for complex x its conjugate, since |x| grows along x / |x| and derivatives are conjugated."""
     sign = elementwise("sign", x)
     return elementwise("conjugate", sign) if _complex(x) else sign
 
 
 def _sign(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """0 for real numbers; of x / |x| what is across x, over |x|; 0 at 0."""
+    """0 for real numbers; for x / |x| the component of g perpendicular to x, divided by |x|; 0 at 0."""
     (x,) = args
     if not _complex(x):
         return zero_gradient(op, args, out, g)
@@ -112,7 +112,7 @@ binary("divide", "true_div", "true_divide", cost="division", identity={"f": 1.0}
 binary("floor_divide", "int_div", "floor_div", cost="division", identity=INT | {"i": 1, "u": 1}, partial=(0, 0))
 binary("remainder", "mod", cost="division", partial=(1, lambda x, y, out: -elementwise("floor_divide", x, y)))
 binary("fmod", cost="division", partial=(1, lambda x, y, out: elementwise("rint", (out - x) / y)))
-binary("power", "pow", cost="transcendental", identity={"i": 1, "u": 1},  # powf(x, 1) rounds
+binary("power", "pow", cost="transcendental", identity={"i": 1, "u": 1},  # powf(x, 1) is not exact
        partial=(_power_by_base, _power_by_exponent))  # fmt: skip
 binary("float_power", cost="transcendental", partial=(_power_by_base, _power_by_exponent))
 unary("negative", "neg", partial=-1, involution=True)
@@ -130,7 +130,7 @@ unary("rint", partial=0, idempotent=True)
 unary("floor", partial=0, idempotent=True)
 unary("ceil", partial=0, idempotent=True)
 unary("trunc", partial=0, idempotent=True)
-# extrema: of 0.0 and -0.0 NumPy returns one by its place, so floats do not commute bit for bit
+# extrema: of 0.0 and -0.0 NumPy returns one depending on their order, so floats do not commute bit for bit
 _extremum: dict[str, Any] = {"idempotent": True, "but": "fc", "equal_to_itself": "f", **ASSOCIATIVE}
 binary("maximum", "largest", identity=_LOW, left_identity=_LOW, partial=_chosen("gt"), **_extremum)
 binary("minimum", "smallest", identity=_HIGH, left_identity=_HIGH, partial=_chosen("lt"), **_extremum)

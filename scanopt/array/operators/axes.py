@@ -50,7 +50,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
 
 @public("moveaxis", numpy=("moveaxis",))
 def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
-    """x with some axes moved to other places, the rest in order."""
+    """x with some axes moved to other places; the remaining axes keep their order."""
     v = as_variable(x)
     many = [a if isinstance(a, Iterable) else (a,) for a in (source, destination)]
     src, dst = ([axis_of(i, v) for i in a] for a in many)
@@ -77,7 +77,7 @@ def shape_padright(x: Any, n_ones: int = 1) -> Variable:
 
 @public("shape_padaxis")
 def shape_padaxis(x: Any, axis: int) -> Variable:
-    """x with an axis of length 1 at a place."""
+    """x with a new axis of length 1 at place `axis`."""
     return expand_dims(x, axis)
 
 

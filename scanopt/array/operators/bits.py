@@ -22,7 +22,7 @@ _PARITY = np.uint32(0x1BD11BDA)
 
 
 def bitcast(x: Variable, dtype: str) -> Variable:
-    """The bytes of x read as another dtype: a shorter one adds a last axis, a longer one takes it away.
+    """The bytes of x read as another dtype: a shorter dtype adds a last axis, a longer one removes it.
 
     Raises TypeError for bool, ValueError where the last axis is not as long as the longer dtype needs.
 
@@ -49,7 +49,7 @@ def threefry(k0: Variable, k1: Variable, x0: Variable, x1: Variable) -> Variable
 
 
 def _ratio(x: str, dtype: str) -> tuple[int, int]:
-    """How many elements of each one element of the longer dtype is."""
+    """How many elements of x, and how many of `dtype`, fill the longer of their two item sizes."""
     a, b = np.dtype(x).itemsize, np.dtype(dtype).itemsize
     return max(b // a, 1), max(a // b, 1)
 
@@ -91,7 +91,7 @@ def _infer_threefry(*words: Operand) -> TensorType:
 def _bind_threefry(xp: Any) -> Callable[..., Any]:
     def mixed(k0: Any, k1: Any, x0: Any, x1: Any) -> Any:
         shape = np.broadcast_shapes(k0.shape, k1.shape, x0.shape, x1.shape)
-        keys = [xp.atleast_1d(k0), xp.atleast_1d(k1)]  # of arrays that sums of scalars overflow is no warning
+        keys = [xp.atleast_1d(k0), xp.atleast_1d(k1)]  # scalars warn when sums overflow, arrays do not
         keys.append(keys[0] ^ keys[1] ^ _PARITY)
         a = xp.array(xp.broadcast_to(x0 + keys[0], shape or (1,)), order="C")
         b = xp.array(xp.broadcast_to(x1 + keys[1], shape or (1,)), order="C")
@@ -108,7 +108,7 @@ def _bind_threefry(xp: Any) -> Callable[..., Any]:
 
 
 def _batch(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variable:
-    """As `elementwise`, of operators whose results may have a last axis more or less."""
+    """As `batching.elementwise`, for operators whose results may have one axis more or less at the end."""
     return apply(op, *align(batched, args))
 
 

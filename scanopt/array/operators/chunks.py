@@ -1,4 +1,4 @@
-"""Rows in chunks: for loops that end early, which compute one chunk of steps after the other."""
+"""Operators on rows in chunks, for loops that end early: they compute one chunk of steps after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _length(n: int, size: int) -> int:
     return max(min(n, size), 1)
 
 
-# in_chunks: x as (chunks, rows of a chunk, ...); what is missing in the last chunk are copies of the last row
+# in_chunks: x as (chunks, rows of a chunk, ...); the last chunk is filled up with copies of the last row
 
 
 def _infer_in_chunks(x: Operand, size: int) -> TensorType:
@@ -93,7 +93,7 @@ register(
 )
 
 
-# join_rows: the first two axes as one
+# join_rows: joins the first two axes
 
 
 def _infer_join_rows(x: Operand) -> TensorType:

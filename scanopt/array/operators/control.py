@@ -34,7 +34,7 @@ def _gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> l
     return [None, apply(op, condition, g, zeros(a)), apply(op, condition, zeros(b), g)]
 
 
-# No batched form: it would compute both sides of every row.  A law makes it a `where` where it may.
+# No batched form: it would compute both branches for every row.  A law makes it a `where` where that is allowed.
 register(
     OpSpec(
         "ifelse",
@@ -75,7 +75,7 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     return _one(test, then, otherwise)
 
 
-vars(ifelse)["ifelse"] = ifelse  # Theano's function of this name is in a module of this name
+vars(ifelse)["ifelse"] = ifelse  # in Theano, the function of this name is in a module of this name
 
 
 def _one(test: Variable, then: Any, otherwise: Any) -> Variable:

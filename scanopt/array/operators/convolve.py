@@ -1,4 +1,4 @@
-"""The operator convolve: all of the discrete convolution of two vectors."""
+"""The operator convolve: the full discrete convolution of two vectors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _sum(a: Any, b: Any) -> Any:
 
 
 def _batch(op: Op, batched: Sequence[bool], args: Args) -> Variable:
-    """All products, those of each entry one place on from those of the one before, and summed."""
+    """Sum all products after shifting those of each entry of a one place further than those of the entry before."""
     a, v = (x if b else expand(x, (0,)) for x, b in zip(args, batched, strict=True))
     products = elementwise("multiply", expand(a, (2,)), expand(v, (1,)))
     count, n, m = dim(products, 0), dim(a, 1), dim(v, 1)
@@ -60,10 +60,10 @@ def _batch(op: Op, batched: Sequence[bool], args: Args) -> Variable:
 
 
 def _gradient(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Each argument by the correlation of g with the other one."""
+    """The gradient with respect to each argument: the correlation of g with the other one."""
     found: list[Variable | None] = []
     for x, other in (args, args[::-1]):
-        if not other.type.shape[0]:  # of no entries the result is shorter than x
+        if not other.type.shape[0]:  # without entries in `other` the result is shorter than x
             g, other = (concatenate([v, full((1,), cast(0, v.dtype))]) for v in (g, other))
         other = elementwise("conjugate", other) if other.dtype.startswith("complex") else other
         start = _sum(dim(other, 0), -1)

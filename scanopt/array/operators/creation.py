@@ -1,4 +1,4 @@
-"""Operators that create arrays: full, full_like, arange, eye, and what is made with them."""
+"""Operators that create arrays: full, full_like, arange, eye, and functions composed of them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _infer_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> T
 
 
 def _numbers_between(start: Operand, stop: Operand, step: Operand) -> Dim:
-    """How many numbers there are from start to stop; none where that cannot be said of such numbers."""
+    """The number of entries of arange, None if a bound is unknown, 0 if there is no such number (step 0, NaN)."""
     if start.value is None or stop.value is None or step.value is None:
         return None
     first, last, by = start.value.item(), stop.value.item(), step.value.item()
@@ -130,7 +130,7 @@ def _batch_eye(op: Op, batched: Flags, args: Args) -> Variable | None:
 
 
 def on_diagonal(n: Any, m: Any, k: Any, compare: str) -> Variable:
-    """For a row i and a column j whether `j compare i + k`."""
+    """An n x m matrix of bools: whether `compare` holds for column j and i + k, with i the row."""
     i, j = expand(arange(n), (1,)), arange(m)
     return elementwise(compare, j, elementwise("add", i, k))
 
@@ -144,7 +144,7 @@ def _gradient_full_like(op: Op, args: Args, out: Variable, g: Variable) -> list[
 
 
 def _gradient_arange(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Number i is start + i * step; where the numbers stop changes none of them."""
+    """Entry i is start + i * step; it does not depend on `stop`, which only limits how many entries there are."""
     start, _, step = args
     by_step = sum_to(elementwise("multiply", g, arange(dim(out, 0), dtype=g.dtype)), step)
     return [sum_to(g, start), None, by_step if smooth(step) else None]
@@ -204,7 +204,7 @@ _entry(
 )
 
 
-# What users call
+# Public functions
 
 
 def _value(value: Any, dtype: Any) -> Variable:
@@ -216,9 +216,9 @@ def _value(value: Any, dtype: Any) -> Variable:
 
 @public()
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
-    """An array of one value, or of values that broadcast, in a shape of ints and integer scalars.
+    """An array of this shape (ints and integer scalars) filled with one value, or with values that broadcast to it.
 
-    dtype: that of the values by default; of a Python float `config.floatX`.
+    dtype: by default that of the values, for a Python float `config.floatX`.
 
     Raises ValueError where the values do not broadcast to the shape.
 
@@ -234,7 +234,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
 
 @public("full_like", numpy=("full_like",))
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Variable:
-    """A value in the shape and the dtype of x, unless others are given."""
+    """An array filled with a value, with the shape and the dtype of x unless others are given."""
     v = as_variable(x)
     if shape is not None:
         return full(shape, fill_value, dtype or v.dtype)
@@ -280,7 +280,7 @@ def alloc(value: Any, *shape: Any) -> Variable:
 
 @public()
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Variable:
-    """Numbers from start (or 0) up to stop, without it, at distance step.
+    """Numbers from start (or 0) up to, but not including, stop, at distance step.
 
     Integers give int64, others float64, unless `dtype` says otherwise, as np.arange.
     Raises TypeError for arguments that are not scalars.
@@ -302,10 +302,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
 
 
 def _count_in_floats(bounds: Sequence[Variable], dtype: str) -> Sequence[Variable] | None:
-    """The bounds of the int64 numbers that are these floats, where each float is exactly its number.
+    """The bounds of a range of int64 whose entries are exactly the floats of this range; None if they may differ.
 
-    NumPy computes float number i as start + i * step, rounded after each operation.  In float64 nothing is rounded
-    where both are whole; in float32 large numbers are, and once as a cast rounds them only if they are 0, 1, 2 ...
+    NumPy computes float number i as start + i * step and rounds after each operation.  In float64 nothing is rounded
+    if start and step are whole.  In float32 large numbers are rounded, and just once, as a cast does, only for the
+    range 0, 1, 2 ...
     """
     first, last, step = bounds
     start, by = first.operand.value, step.operand.value
@@ -366,7 +367,7 @@ def triu(x: Any, k: Any = 0) -> Variable:
 
 
 def offset_of(k: Any) -> int | Variable:
-    """How far a diagonal lies from the main one: an int where it is known.  Raises TypeError."""
+    """The offset k of a diagonal from the main one: an int where it is known.  Raises TypeError for anything else."""
     if not isinstance(k, Variable) or isinstance(k, Constant):
         try:
             return operator.index(k)

@@ -1,6 +1,6 @@
-"""cumaffine: the first-order linear recurrence along an axis, of which cumulative sums and products are cases.
+"""cumaffine: the first-order linear recurrence along an axis; cumulative sums and products are special cases.
 
-The gradients of cumulative products are such recurrences, with no division that a zero would spoil.
+The gradients of cumulative products are such recurrences too; they divide by nothing, so zeros do no harm.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _bind(xp: Any, axis: int) -> Any:
             raise ValueError(f"cumaffine takes two arrays of one shape, found {a.shape} and {b.shape}")
         sums = b.copy()
         s, factors = xp.moveaxis(sums, axis, 0), xp.moveaxis(a, axis, 0)
-        for t in range(1, s.shape[0]):  # slices, for NumPy multiplies complex scalars in another way
+        for t in range(1, s.shape[0]):  # slices, since NumPy rounds products of complex scalars differently
             s[t : t + 1] += factors[t : t + 1] * s[t - 1 : t]
         return sums
 
@@ -63,7 +63,7 @@ def _along(x: Variable, axis: int, part: slice) -> Variable:
 
 
 def shifted(x: Variable, first: str, axis: int) -> Variable:
-    """x moved one place on along an axis; what comes first is "ones_like" or "zeros_like"."""
+    """x moved one place further along an axis; the new first entry is 1 or 0: first is "ones_like" or "zeros_like"."""
     start = FUNCTIONS[first](_along(x, axis, slice(1)))
     moved: Variable = FUNCTIONS["concatenate"]([start, _along(x, axis, slice(-1))], axis)
     return moved

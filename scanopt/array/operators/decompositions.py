@@ -30,7 +30,7 @@ Args = Sequence[Variable]
 
 
 def _matrix(a: Operand) -> tuple[Dim, Dim]:
-    """Numbers of rows and columns."""
+    """The numbers of rows and columns of a matrix.  Raises for anything else."""
     if a.ndim < 2:
         raise ValueError(f"expected a matrix or a stack of them, found an array of shape {shape_text(a.shape)}")
     return a.shape[-2], a.shape[-1]
@@ -112,18 +112,18 @@ def _infer_expm(a: Operand) -> TensorType:
 
 
 def _batch_stack(op: Op, flags: Flags, args: Args) -> Variable:
-    """A stack of stacks is a stack."""
+    """The operator itself: it takes stacks of matrices with any number of first axes."""
     return apply(op, args[0])
 
 
 def _batch_pinv(op: Op, flags: Flags, args: Args) -> Variable:
-    """A number for each row stands before the axes of the row."""
+    """Batch pinv: an rcond for each row gets axes of length 1, so that it aligns with the stacks of the rows."""
     a = args[0] if flags[0] else spread(args[0], rows(flags, args))
     return apply(op, a, front(args[1], a.ndim - 3) if flags[1] else args[1])
 
 
 def _batch_lstsq(op: Op, flags: Flags, args: Args) -> Variable:
-    """Products with pseudo-inverses."""
+    """Batch lstsq: multiply by pseudo-inverses."""
     a, b, rcond = args
     inverse = Op.make("pinv", hermitian=False, **op.options)
     if flags[0] or flags[2]:
@@ -139,7 +139,7 @@ def _batch_lstsq(op: Op, flags: Flags, args: Args) -> Variable:
 # Entries
 
 _NONE: dict[str, Parameter] = {}
-_CUT = {"cut": optional(FLAG)}  # whether values that count as 0 may be others, for the gradient
+_CUT = {"cut": optional(FLAG)}  # cut: whether singular values other than 0 may count as 0, which changes the gradient
 
 
 def _entry(

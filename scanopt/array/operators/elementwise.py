@@ -1,4 +1,4 @@
-"""Elementwise operators that are not ufuncs: where, clip, cast, round, real, imag, sigmoid, and what they make."""
+"""Elementwise operators that are not ufuncs (where, clip, cast, round, real, imag, sigmoid) and functions of them."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def _bind_cast(xp: Any, dtype: str) -> Callable[..., Any]:
 
 
 def _unsigned(op: Op) -> bool:
-    """Casts of floats that no unsigned integer is near: several at once give others than one."""
+    """Whether an op casts to unsigned integers: floats out of their range give other results in an array than alone."""
     return np.dtype(op.options["dtype"]).kind == "u"
 
 
 def _bind_clip(xp: Any) -> Callable[..., Any]:
-    """By np.clip where the bounds are numbers: an element that is equal to a bound, as -0.0 to 0.0, stays as it is.
+    """The function np.clip, made to treat bounds that are arrays like bounds that are numbers.
 
-    Where they are arrays, np.clip makes that element the bound.
+    An element equal to a bound, as -0.0 is to 0.0, stays as it is; with array bounds np.clip would replace it.
     """
 
     def clip(x: Any, low: Any, high: Any) -> Any:
@@ -98,7 +98,7 @@ def _entry(name: str, infer: Callable[..., TensorType], numpy: Callable[..., Any
 
 
 def _gradient_where(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
-    """Nothing flows to the side that was not chosen, not even a NaN."""
+    """g for the argument that was chosen and 0 for the other one, even where g is NaN."""
     return [None, unspread(where(args[0], g, 0), args, 1), unspread(where(args[0], 0, g), args, 2)]
 
 
@@ -107,7 +107,7 @@ def _below(x: Variable, low: Variable, high: Variable, out: Variable) -> Variabl
 
 
 def _inside(x: Variable, low: Variable, high: Variable, out: Variable) -> Variable:
-    """Bounds are inside: there the gradient is that of x alone."""
+    """Whether x is within the bounds (inclusive), so that the gradient is that of x."""
     outside = elementwise("less", x, low) | elementwise("greater", x, high)
     return elementwise("logical_not", outside)
 
@@ -166,7 +166,7 @@ def as_condition(x: Any) -> Variable:
 
 
 def _within(x: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """The bounds, None for a Python integer that no integer of x's dtype is beyond: NumPy takes it, too."""
+    """The bounds, with None for a Python integer that no integer of x's dtype exceeds, as NumPy accepts it."""
     dtype = np.dtype(getattr(x, "dtype", bool))
     if dtype.kind not in "iu":
         return low, high
@@ -193,7 +193,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 def round_(x: Any, decimals: Any = 0, mode: str | None = None) -> Variable:
     """x rounded to a number of decimals, halves to even.
 
-    mode: "half_to_even" or, without decimals, "half_away_from_zero"; Theano has it in the place of decimals.
+    mode: "half_to_even" or, without decimals, "half_away_from_zero"; as in Theano, it may stand in place of decimals.
     """
     if isinstance(decimals, str):
         decimals, mode = 0, decimals

@@ -26,7 +26,7 @@ Args = Sequence[Variable]
 Parts = list[Variable | None]
 
 NORMS = ("backward", "ortho", "forward")
-"""Which transform is divided by the length: the inverse one, both by its root, the forward one."""
+"""Normalizations: the inverse transform is divided by the length, both by its square root, or the forward one is."""
 
 
 def swapped_norm(norm: str) -> str:
@@ -43,7 +43,7 @@ def transform(name: str, x: Variable, axis: int, n: Any, norm: str, **more: Any)
 # Types
 
 Points = int | str | None
-"""A number of points as a parameter: "in" for the second argument, None for the length of the axis."""
+"""The parameter for the number of points: an int, "in" for the second argument, None for the length of the axis."""
 
 _SINGLE = ("float16", "float32", "complex64")
 
@@ -53,7 +53,7 @@ def _complex(dtype: str) -> str:
 
 
 def _points(name: str, args: Sequence[Operand], axis: int, n: Points) -> Dim:
-    """How many points are transformed."""
+    """The number of points that are transformed, None if unknown."""
     x = args[0]
     axis_of(axis, x)
     if isinstance(n, int):
@@ -129,14 +129,14 @@ def _of_fft(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def _of_rfft(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """The other half is zeros: it is a part of a transform."""
+    """rfft is the first half of fft, so g is extended with zeros and transformed back."""
     axis, n, norm = (op.options[k] for k in ("axis", "n", "norm"))
     points = dim(args[0], axis) if n is None else args[1] if n == "in" else n
     return _back(transform("fft", g, axis, points, swapped_norm(norm), inverse=True), op, args)
 
 
 def _of_irfft(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """All frequencies but the first, and the last of an even number of points, count twice."""
+    """Each frequency counts twice, except the first, and the last if the number of points is even."""
     axis, norm = op.options["axis"], op.options["norm"]
     back = transform("rfft", g, axis, None, swapped_norm(norm))
     place, points = arange(dim(back, axis)), dim(g, axis)
@@ -146,7 +146,7 @@ def _of_irfft(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def _back(g: Variable, op: Op, args: Args) -> Parts:
-    """A gradient with the length of the argument, which was cut, or filled with zeros."""
+    """Give a gradient the length of the argument, which the transform had cut or filled with zeros."""
     x, axis = args[0], op.options["axis"]
     cut = g if op.options["n"] is None else resized(g, axis, dim(x, axis))
     return [fitting(cut, x), *(None for _ in args[1:])]
@@ -157,7 +157,7 @@ def _back(g: Variable, op: Op, args: Args) -> Parts:
 
 def _batch(op: Op, flags: Flags, args: Args) -> Variable | None:
     if any(flags[1:]):
-        return None  # rows of different lengths
+        return None  # the rows would have different lengths
     return apply(Op.make(op.name, **{**op.options, "axis": op.options["axis"] + 1}), *args)
 
 
@@ -172,7 +172,7 @@ def _bind(name: str) -> Callable[..., Any]:
 
 
 def _of_real(xp: Any) -> Callable[..., Any]:
-    """irfft, of no frequencies zeros as for the others: NumPy 2 gives memory that it has not written to."""
+    """irfft that returns zeros if there are no frequencies, as the others do: NumPy 2 returns uninitialized memory."""
 
     def irfft(x: Any, n: int | None, axis: int, norm: str) -> Any:
         if n is not None and not x.shape[axis]:

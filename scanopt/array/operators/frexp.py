@@ -16,7 +16,7 @@ from scanopt.array.variable import Variable, describe
 __all__ = ["frexp"]
 
 _BITS = {"float16": ("int16", 10, 15), "float32": ("int32", 23, 127), "float64": ("int64", 52, 1023)}
-"""Of each dtype the integers of its size, the bits of a fraction, and the bias of exponents."""
+"""For each dtype the integer dtype of its size, the number of fraction bits, and the bias of the exponent."""
 
 
 @public("frexp", numpy=("frexp",))

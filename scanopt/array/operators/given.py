@@ -1,4 +1,4 @@
-"""given: a value that there is only where a loop takes a step."""
+"""given: a value that exists only if a loop takes at least one step; otherwise reading it raises IndexError."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _batch(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variabl
     return None if batched[1] else apply(op, *args)
 
 
-# Laws write it where the row of a loop's trace is no more needed, but might not be there.
+# Laws write it when a row of a trace is computed without the trace, but the row might not have existed.
 register(
     OpSpec(
         "given",

@@ -1,4 +1,4 @@
-"""Identities that change gradients: these stop, become zeros, are clipped, or follow a rule of the user's."""
+"""Identities that change gradients, which stop there, become zero, are clipped, or follow a rule of the user's."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _entry(name: str, infer: Any, batch: Any, gradient: Gradient, doc: str) -> N
 
 
 GradientRule = Callable[[Sequence[Variable], Variable], Sequence[Variable | None]]
-"""From the variables that a value depends on, and the gradient with respect to it, to those with respect to them."""
+"""Takes the variables that a value depends on and the gradient by that value; returns the gradients by each."""
 
 
 def _rule_of(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
@@ -92,7 +92,7 @@ register(
 
 
 def with_gradient(x: Variable, of: Args, rule: GradientRule) -> Variable:
-    """x, made from the variables `of`; gradients come to these by a rule, and not through what x is made by."""
+    """x, computed from the variables `of`; `rule` gives the gradients by these in place of the graph of x."""
     return apply(Op.make("with_gradient", rule=rule), x, *of)
 
 
@@ -103,7 +103,7 @@ _entry("grad_clip", _infer_clip, _batch_clip, _gradient_clip, "its argument, wit
 
 @public()
 def disconnected_grad(x: Any) -> Variable:
-    """x, which is constant to gradients: nothing flows through, and `grad` says so.
+    """x, treated as a constant by gradients: `grad` finds no connection through it.
 
     >>> from scanopt import grad, interpret, tensor as T
     >>> x = T.dscalar("x")
@@ -131,7 +131,7 @@ def zero_grad(x: Any) -> Variable:
 
 @public()
 def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
-    """x, where the gradient with respect to it is cut to lie between two bounds.
+    """x; the gradient with respect to it is clipped to lie between two bounds.
 
     x: real.  lower_bound, upper_bound: real numbers, or arrays that broadcast to x.
     Raises TypeError for complex numbers, ValueError for bounds that leave nothing between.
@@ -153,7 +153,7 @@ def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
 
 
 def _bound(b: Any, x: Variable) -> Variable:
-    """A bound in a dtype that leaves that of a gradient with respect to x as it is."""
+    """A bound cast to a dtype that does not change the dtype of a gradient with respect to x."""
     float_ = x.dtype if np.dtype(x.dtype).kind == "f" else "float64"
     if is_weak(b) and not isinstance(b, complex):
         return weak_constant(b, float_)

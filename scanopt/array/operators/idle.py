@@ -1,7 +1,8 @@
-"""Guards of operators that may raise and have left a loop that may take no step, or fewer than are asked for.
+"""Guards for operators that may raise and were moved out of a loop that may take no step, or fewer than expected.
 
-A loop that takes no step runs no operator of its step.  Then the operator on all its steps at once must not run either:
-without rows it gives an array without entries.  Nor must an operator on values that never change, before the loop.
+A loop that takes no step runs no operator of its step.  So an operator that replaces it on all steps at once must not
+run either: without rows its result is an array without entries.  The same holds for an operator on loop-invariant
+values that runs before the loop.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["guarded", "has_rows", "kept_row", "no_rows", "when_runs"]
 
 
 def has_rows(flags: Sequence[str]) -> Op:
-    """Whether arguments batched so, innermost first, have rows along each of their new axes.
+    """The op that says whether arguments batched by `flags`, innermost first, have rows along each of their new axes.
 
     >>> import numpy as np
     >>> bool(has_rows(["10"]).bind()(np.ones((0, 3)), np.ones(3)))
@@ -28,7 +29,7 @@ def has_rows(flags: Sequence[str]) -> Op:
 
 
 def no_rows(op: Op, flags: Sequence[str]) -> Op:
-    """The operator, batched so, of arguments without rows: found without running it.
+    """The op that gives the result of `op`, batched by `flags`, of arguments without rows, without running `op`.
 
     >>> import numpy as np
     >>> no_rows(Op.make("sum", axis=(0,), keepdims=False), ["1"]).bind()(np.ones((0, 3, 2))).shape
@@ -38,10 +39,10 @@ def no_rows(op: Op, flags: Sequence[str]) -> Op:
 
 
 def when_runs(op: Op) -> Op:
-    """The operator, of a number of steps and its arguments: where there is no step it does not run.
+    """The op of a number of steps and the arguments of `op` that runs `op` only if there is at least one step.
 
-    What it gives then is of the shape that it would be, and has the entries that are known without a step, else any:
-    only lengths may depend on them.
+    Without a step its result has the shape that `op` would give, and its entries where they are known without a step;
+    other entries are arbitrary, as only lengths may depend on them.
 
     >>> import numpy as np
     >>> first = when_runs(Op.make("getitem", index=(0,))).bind()
@@ -52,7 +53,7 @@ def when_runs(op: Op) -> Op:
 
 
 def kept_row(k: int) -> Op:
-    """Row k of a loop of at most k + 1 steps, of which the last row was kept: of that row and the number of steps.
+    """The op that takes the last row of a loop of at most k + 1 steps and its number of steps, and gives row k.
 
     >>> import numpy as np
     >>> kept_row(2).bind()(np.ones((1, 4)), 3).shape
@@ -87,13 +88,13 @@ def _bind_when_runs(xp: Any, op: str) -> Callable[..., Any]:
         if steps <= 0:
             return nothing(*xs)
         found = run(*xs)
-        return xp.array(found) if view else found  # only the first argument of an operator may be seen in its result
+        return xp.array(found) if view else found  # the result may share memory with xs[0]: copy it
 
     return when_runs
 
 
 def guarded(op: Op) -> Op | None:
-    """The operator that is run where a loop takes a step, None for all others.
+    """The op that a `when_runs` guards, None for any other op.
 
     >>> guarded(when_runs(Op.make("tanh"))), guarded(Op.make("tanh"))
     (Op(name='tanh', params=()), None)
@@ -129,7 +130,7 @@ def _bind_no_rows(xp: Any, op: str, flags: tuple[str, ...]) -> Callable[..., Any
         found = _evaluated(op, flags, [concrete(x) for x in xs])
         if found.value is None:
             return xp.empty(concrete_shape(found.shape), found.dtype)
-        return xp.array(found.value)  # lengths may depend on it; nobody else may see what is written onto it
+        return xp.array(found.value)  # lengths may depend on it; a copy, since the result may be overwritten
 
     return empty
 

@@ -3,7 +3,7 @@
 An index is a tuple of entries: an int; ("slice", a, b, c) where a, b, c are ints, None or "in"
 (an integer scalar among the arguments); "in" (an integer scalar); "array" (an integer array);
 "mask" (a bool array, or a bool, which takes no axis and gives one of length 1 or 0); "newaxis".
-Ellipsis and trailing full slices are gone.
+Ellipsis and trailing full slices do not occur: they are replaced or dropped before.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _advanced(index: Index) -> bool:
 
 
 def index_pairs(index: Index, inputs: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
-    """Each entry with the arguments it takes."""
+    """Pair each entry of the index with the arguments that it uses."""
     rest = iter(inputs)
     for entry in index:
         if _is_slice(entry):
@@ -57,19 +57,19 @@ def index_pairs(index: Index, inputs: Sequence[Any]) -> Iterator[tuple[Any, list
 
 
 def span(entry: Any, inputs: Sequence[Any]) -> int:
-    """How many axes of the array an entry takes."""
+    """The number of axes of the array that an entry indexes."""
     return 0 if entry == "newaxis" else inputs[0].ndim if entry == "mask" else 1
 
 
 def axis_labels(index: Index, inputs: Sequence[Any], ndim: int) -> list[Label]:
-    """What each axis of the result is: ("axis", of x), ("new", number) or ("block", number).
+    """A label for each axis of the result: ("axis", of x), ("new", number) or ("block", number).
 
-    The block is the joint shape of the advanced indices: in their place, or in front if they
-    are apart.
+    The block is the joint shape of the advanced indices: it takes their place, or comes first if
+    they are apart.
     """
     advanced = _advanced(index)
     labels: list[Label] = []
-    places: list[tuple[int, int]] = []  # of advanced entries: in the index, in the result
+    places: list[tuple[int, int]] = []  # places of advanced entries in the index and in the result
     sizes, axis, new = [0], 0, 0
     for i, (entry, given) in enumerate(index_pairs(index, inputs)):
         if entry == "newaxis":
@@ -155,7 +155,7 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
 
 
 def _refuse_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
-    """Raises for an index out of range, and for a slice of step 0."""
+    """Raise for an index out of range and for a slice of step 0."""
     axis = 0
     for entry, given in index_pairs(index, inputs):
         here = x.shape[axis : axis + span(entry, given)]
@@ -179,13 +179,13 @@ def infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: 
 
 
 def refuse_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
-    """Raises for an index out of range, and for what does not fit into the part."""
+    """Raise for an index out of range, and for a y that does not broadcast to the part."""
     _refuse_getitem(x, *inputs, index=index)
     _check_part(_infer_getitem(x, *inputs, index=index), y)
 
 
 def _check_part(part: TensorType, y: Operand) -> None:
-    """Raises ValueError where y does not broadcast to the part of an array that it is to be put into."""
+    """Raise ValueError if y does not broadcast to the part of an array that it replaces or is added to."""
     lead = part.ndim - y.ndim
     fits = lead >= 0 and all(
         n is None or n == 1 or m is None or n == m for n, m in zip(y.shape, part.shape[lead:], strict=False)
@@ -198,7 +198,7 @@ def _check_part(part: TensorType, y: Operand) -> None:
 
 
 def key_of(index: Index, inputs: Sequence[Any]) -> Any:
-    """The index as NumPy takes it."""
+    """The index in NumPy's form, as in `x[key]`."""
     key: list[Any] = []
     for entry, given in index_pairs(index, inputs):
         if _is_slice(entry):
@@ -220,7 +220,7 @@ def _bind_getitem(xp: Any, index: Index) -> Callable[..., Any]:
         key = key_of(index, ())
         return lambda x: x[key]
     *before, last = index
-    if last == ("slice", "in", "in", None) and not _has_inputs(tuple(before)):  # columns of a product: often
+    if last == ("slice", "in", "in", None) and not _has_inputs(tuple(before)):  # frequent: the columns of a product
         first = tuple(key_of((entry,), ()) for entry in before)
         return lambda x, start, stop: x[(*first, slice(int(start), int(stop)))]
     return lambda x, *inputs: x[key_of(index, inputs)]
@@ -237,7 +237,7 @@ def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
         elif out is not x:
             out[...] = x
         given: Sequence[Any] = rest[:count]
-        if mode == "set" and at:  # so that of what is set twice the last one stays, however arrays lie
+        if mode == "set" and at:  # in C order, so that of two values for one place the last one stays
             y, *given = (xp.asarray(v, order="C") for v in (y, *given))
         key = key_of(index, given)
         if mode == "set":
@@ -255,11 +255,11 @@ def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
 
 
 def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any) -> Any:
-    """The index of all rows: the new index, its arguments, the label of each wanted axis.
+    """The index of all rows at once: the new index, its arguments, and the label of the axis of rows.
 
-    Returns a function from labels of one row to labels of all rows, too.  None where rows have
-    parts of different lengths, and for a number that may be 2**63 or more: NumPy refuses it as an
-    index, but counts such entries of an array from the end.
+    The fourth result is a function from labels for one row to labels for all rows.  None where rows
+    have parts of different lengths, and for an index that may be 2**63 or more: NumPy refuses it as
+    a number, but counts such entries of an array from the end.
     """
     if not any(flags):
         return (FULL, *index), tuple(inputs), ("axis", 0), lambda k: (k[0], k[1] + (k[0] == "axis"))
@@ -287,7 +287,7 @@ def _block_ndim(index: Index, flags: Flags, inputs: Args) -> int:
 
 
 class _Entry:
-    """An argument as one row of it has it: only its number of axes."""
+    """Stands for one row of an argument: only its number of axes is known."""
 
     def __init__(self, x: Variable, batched: bool) -> None:
         self.ndim = x.ndim - batched
@@ -311,7 +311,7 @@ def _batch_getitem(op: Op, batched: Flags, args: Args) -> Variable | None:
 
 
 def batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
-    """The same in all rows, for the operators that take an array, what is put into it, and an index."""
+    """The batched form of operators that take an array, the values put into it, and an index."""
     index, (x, y, *inputs), flags = op.options["index"], args, batched[2:]
     n = rows(batched, args)
     if not batched[0]:
@@ -332,7 +332,7 @@ def batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
 
 
 def _batch_mask(op: Op, batched: Flags, args: Args) -> Variable | None:
-    """A mask alone, and entries that do not depend on how many it picks: a `where`."""
+    """The batched form with a single mask as the index, if y has the same values for all it picks: a `where`."""
     x, y, *masks = args
     if op.options["index"] != ("mask",):
         return None

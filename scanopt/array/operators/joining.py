@@ -1,4 +1,4 @@
-"""Operators that join and repeat arrays: concatenate, stack, repeat, and what they make."""
+"""Operators that join and repeat arrays (concatenate, stack, repeat) and functions composed of them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _infer_repeat(x: Operand, repeats: Operand, axis: int) -> TensorType:
         n = same(n, repeats.shape[0], "the axis and the repeats differ in length")
     total: Dim = None
     if repeats.value is not None and n is not None:
-        counts = np.maximum(repeats.value, 0)  # rules are tried on lengths beyond all arrays: one is not spread out
+        counts = np.maximum(repeats.value, 0)  # a single count is not broadcast: n may be huge
         total = n * int(counts.item()) if counts.size == 1 else int(counts.sum())
     return TensorType(x.dtype, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
 
@@ -100,7 +100,7 @@ def _batch_repeat(op: Op, batched: Flags, args: Args) -> Variable | None:
 
 
 def _gradient_concatenate(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Each array gets its part of g."""
+    """The gradient with respect to each array: its part of g."""
     axis = op.options["axis"]
     lengths = [dim(x, axis) for x in args]
     parts: list[Variable | None] = []
@@ -115,7 +115,7 @@ def _gradient_concatenate(op: Op, args: Args, out: Variable, g: Variable) -> lis
 
 
 def _known_as(part: Variable, x: Variable) -> Variable:
-    """A part of the shape of x, with those lengths that are known of x."""
+    """A part that has the shape of x, with the lengths that are known of x made known of the part too."""
     unsure = any(n is None and m is not None for n, m in zip(part.type.shape, x.type.shape, strict=True))
     return reshape_to(part, dims_of(x)) if unsure else part
 
@@ -129,7 +129,7 @@ def _gradient_stack(op: Op, args: Args, out: Variable, g: Variable) -> list[Vari
 
 
 def _gradient_repeat(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Each entry gets the sum over its copies."""
+    """The gradient with respect to each entry: the sum of g over its copies."""
     x, repeats = args
     i, dims = op.options["axis"], dims_of(x)
     if repeats.type.shape in ((), (1,)):
@@ -190,11 +190,11 @@ _entry(
 )
 
 
-# What users call
+# Public functions
 
 
 def _cast(arrays: Any, dtype: Any, casting: Any) -> tuple[Variable, ...]:
-    """Arrays as operands, cast to dtype if given.  Raises TypeError where the rule does not allow that."""
+    """Arrays as operands, cast to dtype if given.  Raises TypeError where the rule `casting` does not allow it."""
     xs = promoted(*arrays)
     if dtype is None:
         return xs

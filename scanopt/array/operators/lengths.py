@@ -59,7 +59,7 @@ def times(a: Any, b: Any) -> Any:
 
 
 def _note_reading(x: Variable) -> None:
-    """Note of x, and of all that it is made of, that a known length is read: an input that only gives one is used."""
+    """Mark x and all it is computed from as read, if it has a known length: an input read for its length is used."""
     todo = [] if all(n is None for n in x.type.shape) else [x]
     while todo:
         v = todo.pop()

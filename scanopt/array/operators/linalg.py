@@ -1,7 +1,7 @@
-"""Linear algebra: systems, factors of matrices, inverses, determinants; all of stacks of matrices too.
+"""Linear algebra on matrices and stacks of matrices: systems, factors, inverses, determinants.
 
-A factorization is one array, so that it can be computed once and handed into a loop.  `lu_factor` raises for
-no matrix: what is singular is found out by `lu_solve`, so the factors may leave loops that run no step.
+A factorization is one array, so that it can be computed once and passed into a loop.  `lu_factor` never raises;
+`lu_solve` detects a singular matrix.  So factors may be computed before a loop that runs no step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Args = Sequence[Variable]
 
 
 def square(a: Operand) -> Dim:
-    """The number of rows of a square matrix or of each of a stack.  Raises ValueError where it is none.
+    """The number of rows of a square matrix, or of each of a stack.  Raises ValueError if it is not square.
 
     >>> square(Operand("float64", (7, 3, None)))
     3
@@ -43,7 +43,7 @@ def square(a: Operand) -> Dim:
 
 
 def _system(a: Operand, b: Operand, n: Dim) -> TensorType:
-    """The solution of systems of n rows."""
+    """The type of the solution of systems of n rows.  Raises ValueError where right sides do not fit."""
     if b.ndim == 0:
         raise ValueError("expected a right side with a row for each row of the matrix, found a scalar")
     what = f"the right side needs a row for each row of the matrix, found shapes {shape_text(a.shape)} and"
@@ -98,7 +98,7 @@ def _infer_more_rows(a: Operand, **options: Any) -> TensorType:
 
 
 def _batch_system(op: Op, flags: Flags, args: Args) -> Variable:
-    """Right sides for one matrix are the columns of one right side."""
+    """Batch a solver: right sides for the same matrix become columns of one right side."""
     (a, b), (with_a, with_b) = args, flags
     vector = b.ndim - with_b == 1
     if not with_a and a.ndim == 2:
@@ -114,12 +114,12 @@ def _batch_system(op: Op, flags: Flags, args: Args) -> Variable:
 
 
 def _batch_stack(op: Op, flags: Flags, args: Args) -> Variable:
-    """A stack of stacks is a stack."""
+    """The operator itself: it takes stacks of matrices with any number of first axes."""
     return apply(op, args[0])
 
 
 def _batch_checked(op: Op, flags: Flags, args: Args) -> Variable:
-    """A number of times for each row stands before the axes of the row."""
+    """Batch `checked`: counts for each row get axes of length 1, so that they align with the stacks of the rows."""
     if not flags[-1]:
         return apply(op, *args)
     found = args[0] if flags[0] else spread(args[0], rows(flags, args))
@@ -149,7 +149,7 @@ def _entry(
 
 
 def _named(name: str, part: int | None = None) -> Callable[..., Any]:
-    """A function of np.linalg, or one of its results."""
+    """A binder of np.linalg's function `name`, or of number `part` of its results."""
 
     def bind(xp: Any) -> Any:
         function = factors.on(xp, getattr(xp.linalg, name))

@@ -1,4 +1,4 @@
-"""Ufuncs of comparison and logic, bits and integers: none of them has a gradient."""
+"""Operator table entries of ufuncs for comparison and logic, bits and integers; none has a gradient."""
 
 from __future__ import annotations
 

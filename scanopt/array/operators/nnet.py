@@ -91,7 +91,7 @@ def logsoftmax(x: Any, axis: int = -1) -> Variable:
 
 @public("categorical_crossentropy")
 def categorical_crossentropy(coding: Any, true: Any) -> Variable:
-    """-log of the probability of the true class in each row of `coding` (or of a coding of it)."""
+    """-log of the probability of the true class in each row of `coding`; true: its number, or a coding of it."""
     p, target = as_variable(coding), as_variable(true)
     if target.ndim == p.ndim:
         logs = elementwise("multiply", target, elementwise("log", p))

@@ -1,8 +1,8 @@
-"""How much of a trace a part of it needs, as operators of its length and the bounds of the part.
+"""Operators that say how many rows of a trace a part of it needs, from the trace's length and the part's bounds.
 
-A part is an entry of an index for the first axis: an integer or a slice, "in" where a bound is an argument.  What is
-known of the trace before its loop runs is how many rows it has (`exact`), or how many it has at most: a loop that may
-end early has rows that nobody has counted yet.
+A part is an entry of an index for the first axis: an integer or a slice, "in" where a bound is an argument.  Before
+the loop runs, either the exact number of rows of the trace is known (`exact`) or only a maximum: that of a loop that
+may end early.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Entry = Any  # as in `operators.indexing`
 
 
 def rows_read(entry: Entry, exact: bool) -> Op:
-    """Of a number of rows and the bounds of a part: how many first rows it needs, at least one if there is one.
+    """The op from a number of rows and a part's bounds to how many first rows the part needs, at least one if any.
 
-    Exact, a row that is not there is an IndexError.
+    If `exact`, an index out of range is an IndexError.
 
     >>> rows_read(("slice", "in", None, None), True).bind()(10, -3).item()
     10
@@ -35,7 +35,7 @@ def rows_read(entry: Entry, exact: bool) -> Op:
 
 
 def rows_left(entry: Entry, exact: bool) -> Op:
-    """Of a number of rows and the bounds of a part: how many last ones of those that `rows_read` counts are enough.
+    """The op from a number of rows and a part's bounds to how many last rows, of those `rows_read` counts, are enough.
 
     >>> rows_left(("slice", "in", "in", None), True).bind()(10, 2, -3).item()
     5
@@ -46,7 +46,7 @@ def rows_left(entry: Entry, exact: bool) -> Op:
 
 
 def _counted(n: int, entry: Entry, bounds: list[int], exact: bool) -> tuple[int, int]:
-    """How many first rows of n are read, and how many last ones of these."""
+    """How many first rows of n a part needs, and how many last rows of these are enough."""
     if isinstance(entry, tuple):
         rest = iter(bounds)
         start, stop = (next(rest) if b == "in" else b for b in entry[1:3])
@@ -60,13 +60,13 @@ def _counted(n: int, entry: Entry, bounds: list[int], exact: bool) -> tuple[int,
 
 
 def _rows_of_slice(n: int, start: int | None, stop: int | None) -> tuple[int, int]:
-    """Of rows [start:stop] of n; where it takes none, one row still tells their shape."""
+    """`_counted` for rows [start:stop] of exactly n; an empty slice still needs one row, for its shape."""
     first, end, _ = slice(start, stop).indices(n)
     return (end, end - first) if end > first else (min(n, 1), 0)
 
 
 def _rows_near(n: int, start: int | None, stop: int | None) -> tuple[int, int]:
-    """What is enough for [start:stop] of any number of rows up to n: bounds that count from the end are not known."""
+    """`_counted` for rows [start:stop] of at most n rows: where bounds count from the end, their place is unknown."""
     if start is not None and start < 0:
         return n, min(n, -start) if stop is None or stop < 0 else n
     read = min(n, max(stop, 1)) if stop is not None and stop >= 0 else n

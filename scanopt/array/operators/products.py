@@ -95,7 +95,7 @@ def _batch_matmul(op: Op, batched: Flags, args: Args) -> Variable:
 
 
 def _one_product(a: Variable, b: Variable) -> Variable:
-    """Rows of a (1 or 2 axes each) times one b: all rows in one product."""
+    """Multiply all rows of a (of 1 or 2 axes each) by the same b in one product."""
     if a.ndim == 2:
         return apply(Op.make("dot"), a, b)
     return apply(Op.make("tensordot", axes=((2,), (0,))), a, b)
@@ -114,12 +114,12 @@ def _batch_tensordot(op: Op, batched: Flags, args: Args) -> Variable:
     result = apply(Op.make("tensordot", axes=axes), a, b)
     if batched[0]:
         return result
-    place = a.ndim - len(ia)  # b's rows stand after the axes kept of a
+    place = a.ndim - len(ia)  # the axis of b's rows comes after the axes kept of a
     return transpose(result, (place, *_kept(range(result.ndim), (place,))))
 
 
 def _paired_tensordot(a: Variable, b: Variable, ia: Sequence[int], ib: Sequence[int]) -> Variable:
-    """Row by row: both as stacks of matrices, one matmul, the kept axes restored."""
+    """Contract a and b row by row: make both stacks of matrices, do one matmul, restore the kept axes."""
     keep_a = tuple(i for i in range(1, a.ndim) if i - 1 not in ia)
     keep_b = tuple(i for i in range(1, b.ndim) if i - 1 not in ib)
     sum_a, sum_b = tuple(i + 1 for i in ia), tuple(i + 1 for i in ib)

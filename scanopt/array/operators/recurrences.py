@@ -1,9 +1,10 @@
 """Recurrences as operators: a loop over one state, computed for all steps at once.
 
 They occur in no graph of a user: laws replace loops by them.  The first argument is the
-state before the first step, with a first axis of length 1 (of as many rows as are looked back at);
-sequences have a row for each step, everything else broadcasts to a row.  Results have the dtype and
-the rows of the state: one row for each step, or (`last`) the row of the last step alone.
+state before the first step, with a first axis of length 1 (or of the number of earlier states
+that a step reads); sequences have a row for each step, and all other arguments broadcast to a row.
+Results have the dtype and the shape of rows of the state: one row for each step, or (`last`) only
+the row of the last step.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ Args = Sequence[Variable]
 
 @dataclass(frozen=True)
 class ArgumentKinds:
-    """What the arguments are: "i" the state before, "s" a sequence, "m" one of bools, "p" a parameter.
+    """The kinds of a recurrence's arguments: "i" the state before, "s" a sequence, "m" one of bools, "p" a parameter.
 
-    rows: of the state before.  last: the result is one row.  ufunc: that takes states and sequences,
-    else all are of one floating point dtype.
+    "n" is a number of steps.  rows: the number of rows of the state before.  last: the result is one
+    row.  ufunc: whether a ufunc, a parameter of the op, takes states and sequences and decides on dtypes.
     """
 
     arguments: str
@@ -72,7 +73,7 @@ class ArgumentKinds:
             raise TypeError(f"a state of {state} cannot take up {dtype}")
 
     def batch(self, op: Op, flags: Flags, args: Args) -> Variable:
-        """The batched form: what is batched is one more axis of every row."""
+        """The batched form: the batch becomes one more axis of every row."""
         n, ndim = rows(flags, args), args[0].ndim - flags[0] - 1
         lanes = [self._lanes(kind, x, b, n, ndim) for kind, x, b in zip(self.arguments, args, flags, strict=True)]
         out = apply(op, *lanes)
@@ -101,7 +102,7 @@ def _fits(row: Sequence[Dim], shape: Sequence[Dim]) -> bool:
 
 
 def _products(op: Op) -> tuple[str, ...]:
-    """Products of complex numbers: long rows are multiplied row by row, by other code than one after the other."""
+    """Dtypes for which a batched form rounds differently: NumPy multiplies long complex rows with other code."""
     return COMPLEX if op.options["ufunc"] == "multiply" else ()
 
 
@@ -189,12 +190,12 @@ _entry("polynomial", "ips", powers.polynomial, "s * x + c for every c", "cumulat
 
 
 def accumulator(ufunc: str) -> Op:
-    """The operator of all steps of a ufunc."""
+    """The op that accumulates a ufunc and gives all rows."""
     return Op.make("accumulate", ufunc=ufunc)
 
 
 def folder(ufunc: str) -> Op:
-    """The operator of the last step of a ufunc."""
+    """The op that accumulates a ufunc and gives the last row."""
     return Op.make("fold", ufunc=ufunc)
 
 
@@ -218,7 +219,7 @@ def _bind_powers(xp: Any) -> Any:
 
 def _batch_powers(op: Op, flags: Flags, args: Args) -> Variable:
     x, exponents = args
-    if flags[1]:  # exponents of their own in every row
+    if flags[1]:  # every row has its own exponents
         base = expand(x, (1,)) if flags[0] else x
         return apply(Op.make("power"), base, expand(exponents, range(2, 2 + x.ndim - flags[0])))
     return transpose(apply(op, x, exponents), (1, 0, *range(2, x.ndim + 1)))

@@ -36,7 +36,7 @@ def _reduced(shape: Sequence[Dim], axes: Sequence[int], keepdims: bool) -> tuple
 
 
 def shift_axis(op: Op, batched: Flags, args: Args) -> Variable:
-    """The batched form of whatever works along axes: the same, one axis further."""
+    """The batched form of operators along axes: the same operator, with each axis counted one further."""
     options = op.options
     axis = options["axis"]
     moved = axis + 1 if isinstance(axis, int) else tuple(i + 1 for i in axis)
@@ -78,12 +78,12 @@ def _bind_reduction(name: str) -> Callable[..., Any]:
             return lambda x, out=None: f(x, out=out, **options)
 
         def average(x: Any, out: Any = None) -> Any:
-            if out is not None and x.dtype == "float16":  # NumPy divides before it rounds, but for a given result
+            if out is not None and x.dtype == "float16":  # without `out`, NumPy divides before it rounds
                 out[...] = average(x)
                 return out
             if math.prod(x.shape[i] for i in options["axis"]) > options.get("ddof", 0):
                 return f(x, out=out, **options)
-            with warnings.catch_warnings():  # the average of nothing is NaN, as 0 / 0 is: no warning for either
+            with warnings.catch_warnings():  # the mean of no elements is NaN, as 0 / 0 is: no warning for either
                 warnings.simplefilter("ignore", RuntimeWarning)
                 return f(x, out=out, **options)
 
@@ -199,7 +199,7 @@ def _like_numpy(
 
 
 def _bind_extreme(ufunc: str) -> Callable[..., Any]:
-    """By doubling where ufuncs do not accumulate: on arrays of a device."""
+    """A binder of a running extremum: np's `accumulate`, or on a device, where ufuncs have none, by doubling."""
 
     def bind(xp: Any, axis: int) -> Callable[..., Any]:
         f = getattr(xp, ufunc)

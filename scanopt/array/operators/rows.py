@@ -1,4 +1,4 @@
-"""Operators of rows that loops need: repeat_rows, a value repeated along a new first axis, and swap_rows."""
+"""Operators on rows that loops need: repeat_rows repeats a value along a new first axis; swap_rows exchanges axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _infer(x: Operand, n: Operand) -> TensorType:
 def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
     x, n = args
     if flags[1]:
-        return None  # rows of different lengths
+        return None  # the rows would have different lengths
     repeated = apply(op, x, n)
     return apply(Op.make("transpose", axes=(1, 0, *range(2, x.ndim + 1))), repeated)
 
@@ -53,7 +53,7 @@ register(
 
 
 def _swapped(axes: Sequence[int], first: int) -> tuple[int, ...]:
-    """The axes with those at `first` and after it exchanged."""
+    """The axes with the one at `first` and the next one exchanged."""
     order = list(axes)
     order[first], order[first + 1] = order[first + 1], order[first]
     return tuple(order)

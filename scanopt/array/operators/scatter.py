@@ -1,6 +1,6 @@
-"""Values combined with entries of an array, at indices that may repeat: np.multiply.at and the like.
+"""Combine values with entries of an array at indices that may repeat, as np.multiply.at does.
 
-Sums have an operator of their own, setitem with mode "inc".
+Sums have another operator, setitem with mode "inc".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UFUNCS = ("multiply", "divide", "power", "minimum", "maximum")
 
 
 def scatter(ufunc: str, part: Variable, y: Variable) -> Variable:
-    """x with each entry of part = x[...] combined with that of y, one after the other where one is named twice."""
+    """x with each entry of part = x[...] combined with y's by a ufunc; an entry named twice, one after the other."""
     node: Any = part.owner
     x, *inputs = node.inputs
     op = Op.make("scatter", index=node.op.options["index"], ufunc=ufunc)
@@ -73,7 +73,7 @@ def _gradient(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable |
 
 
 def _of_extremum(op: Op, args: Args, out: Variable, g: Variable, at: Callable[[Variable], Variable]) -> list[Variable]:
-    """All that are as great as the greatest get as much."""
+    """Share g equally among all entries that are equal to the extremum."""
     x, y, *inputs = args
     mine, theirs = elementwise("equal", x, out), elementwise("equal", y, at(out))
     count = Op.make("setitem", index=op.options["index"], mode="inc")
@@ -83,7 +83,7 @@ def _of_extremum(op: Op, args: Args, out: Variable, g: Variable, at: Callable[[V
 
 
 def _of_factors(op: Op, args: Args, out: Variable, g: Variable, at: Callable[[Variable], Variable]) -> list[Variable]:
-    """x times, divided by, or to the power of, the product of all y: by a y that is 0 it is NaN."""
+    """For x times, divided by, or to the power of the product of all y; NaN with respect to a y that is 0."""
     x, y, *inputs = args
     ufunc = op.options["ufunc"]
     product = Op.make("scatter", index=op.options["index"], ufunc="multiply")

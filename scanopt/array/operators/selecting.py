@@ -43,7 +43,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 @public("take_along_axis", numpy=("take_along_axis",))
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Variable:
-    """For each place the entry of x along axis that `indices` names there; of all entries in order where it is None.
+    """For each place the entry of x along axis that `indices` names there (axis None: in the flattened array).
 
     Raises ValueError where the numbers of axes differ.
     """
@@ -71,7 +71,7 @@ def flip(x: Any, axis: Any = None) -> Variable:
 
 @public("roll", numpy=("roll",))
 def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
-    """x with its entries moved by `shift` places along an axis (or several, each by its own), around the end."""
+    """x with its entries moved cyclically by `shift` places along an axis (or several, each by its own shift)."""
     v = as_variable(x)
     if isinstance(axis, Iterable) or (isinstance(shift, Iterable) and not hasattr(shift, "dtype")):
         shifts = [shift] if isinstance(shift, int) or hasattr(shift, "dtype") else list(shift)
@@ -89,7 +89,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
             return v
         parts = (getitem(v, (*before, slice(cut, None))), getitem(v, (*before, slice(None, cut))))
         return concatenate(parts, i)
-    if isinstance(shift, Variable | np.ndarray | np.generic) and shift.dtype == "uint64":  # with int64, a float
+    if isinstance(shift, Variable | np.ndarray | np.generic) and shift.dtype == "uint64":  # else a float
         shift = cast(elementwise("remainder", as_variable(shift), cast(as_variable(n), "uint64")), "int64")
     return getitem(v, (*before, elementwise("remainder", elementwise("subtract", arange(n), shift), n)))
 
@@ -115,7 +115,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _beside(x: Variable, axis: int, side: Any) -> Variable:
-    """What comes before or after x along an axis."""
+    """The array to put before or after x along an axis: `side`, or a number as one entry."""
     v = as_variable(side)
     return v if v.ndim else broadcast_to(v, [1 if i == axis else n for i, n in enumerate(dims_of(x))])
 

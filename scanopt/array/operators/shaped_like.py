@@ -1,7 +1,7 @@
-"""shaped_like: checks that a state keeps its shape, also where laws leave no loop that would check it, and that arrays
-have one shape where laws leave nothing of what puts them together.
+"""shaped_like: checks that a state keeps its shape when laws have removed the loop that would check it, and that
+arrays have the same shape when laws have removed the operator that combined them.
 
-spread_like: broadcasts a value as adding zeros of a shape would, without making these zeros.
+spread_like: broadcasts a value as adding an array of zeros would, without making the zeros.
 
 widen: repeats an axis of length 1 where another array needs it, as broadcasting does.
 """

@@ -33,7 +33,7 @@ def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> T
         _refuse_reshape(x, shape=shape, lead=lead)
     new, total = filled(shape, dims), product(x.shape[lead:])
     open_ = [new.index(-1)] if -1 in new else [i for i, n in enumerate(shape) if n is None]
-    if len(open_) == 1:  # it follows from the number of elements, whatever it is given as
+    if len(open_) == 1:  # it follows from the number of elements, whatever was given
         (i,) = open_
         others = product(n for j, n in enumerate(new) if j != i)
         new = (*new[:i], _left(total, others, new[i]), *new[i + 1 :])
@@ -41,9 +41,10 @@ def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> T
 
 
 def _left(total: Dim, others: Dim, given: Dim) -> Dim:
-    """The length that so many elements leave beside the other lengths; `given` where they leave any.
+    """The only open length of a reshape: the number of elements divided by the product of the other lengths.
 
-    None where they leave none: running it raises then.
+    `given` if that product is 0, since then any length fits; None if unknown, or if the division leaves a rest (then
+    running it raises).
     """
     if others == 0:
         return given
@@ -85,7 +86,7 @@ def _infer_squeeze(x: Operand, axis: tuple[int, ...]) -> TensorType:
 
 
 def _batch_reshape(op: Op, batched: Flags, args: Args) -> Variable | None:
-    """One more axis in front that stays as it is."""
+    """The batched form: one more first axis is left as it is."""
     if any(batched[1:]):
         return None
     return apply(Op.make("reshape", shape=op.options["shape"], lead=op.options.get("lead", 0) + 1), *args)
@@ -128,7 +129,7 @@ def _bind_reshape(xp: Any, shape: Shape, lead: int = 0) -> Callable[..., Any]:
 
     def reshape(x: Any, *dims: Any) -> Any:
         new = fill(shape, dims)
-        if -1 in new:  # of no rows, np.reshape could not tell
+        if -1 in new:  # without rows np.reshape could not infer it
             new = fill(_infer_reshape(Operand("bool", x.shape[lead:]), shape=new).shape, ())
         return xp.reshape(x, (*x.shape[:lead], *new))
 
@@ -140,7 +141,7 @@ def _has_inputs(op: Op) -> bool:
 
 
 def _bind_expand(xp: Any, axis: tuple[int, ...]) -> Callable[..., Any]:
-    """Indexing, which is many times faster than np.expand_dims."""
+    """A binder that uses indexing, which is many times faster than np.expand_dims."""
     places: dict[int, tuple[slice | None, ...]] = {}
 
     def expand(x: Any) -> Any:
@@ -246,7 +247,7 @@ def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str 
     """x with the same elements in another shape; one length may be -1.
 
     shape: ints and integer scalars, one after the other or as a sequence; or a vector with ndim.
-    order: "C", the last axis counts first, or "F", the first one; after a sequence it may come third, as in NumPy.
+    order: "C" (the last axis varies fastest) or "F" (the first one); after a sequence it may come third, as in NumPy.
     Raises ValueError when the number of elements differs.
 
     >>> reshape(np.arange(6), (2, -1)).type.shape
@@ -261,7 +262,7 @@ def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str 
 
 
 def _last_first(order: str) -> bool:
-    """Whether the last axis counts first; that is so of symbolic arrays, as they lie ("A", "K")."""
+    """Whether the last axis varies fastest; "A" and "K", the order in memory, mean that for symbolic arrays."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"the order is 'C' or 'F', found {order!r}")
     return order != "F"
@@ -288,7 +289,7 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
 
 @public("ravel", numpy=("ravel",))
 def ravel(x: Any, order: str = "C") -> Variable:
-    """x as a vector, in the order "C", the last axis counts first, or "F", the first one."""
+    """x as a vector, in the order "C" (the last axis varies fastest) or "F" (the first one)."""
     return flatten(x if _last_first(order) else transpose(x))
 
 

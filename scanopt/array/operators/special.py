@@ -1,4 +1,4 @@
-"""Special functions: entries for ufuncs of scipy.special, which SciPy computes (CuPy on a device)."""
+"""Special functions: operator table entries for ufuncs of scipy.special, computed by SciPy (CuPy on a device)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _OF_THEANO = {
 
 
 def _entry(name: str, *partials: Partial) -> None:
-    """Add a function with so many arguments as derivatives."""
+    """Add a function of scipy.special; it takes as many arguments as there are partial derivatives."""
     register(
         OpSpec(
             name,
@@ -91,7 +91,7 @@ def _entry(name: str, *partials: Partial) -> None:
         public(name)(function)
 
 
-# What derivatives are written with
+# Helpers for derivatives
 
 
 def _exp(x: Any) -> Variable:
@@ -107,13 +107,13 @@ def _sign(x: Variable) -> Variable:
 
 
 def _over(y: Variable, x: Variable) -> Variable:
-    """y / x, and its limit 1/2 at 0: of odd functions that begin as x / 2."""
+    """y / x, and its limit 1/2 at 0, for an odd function y of x that begins as x / 2."""
     zero = elementwise("equal", x, 0)
     return where(zero, 0.5, y / where(zero, 1, x))
 
 
 def _under(x: Variable, y: Variable) -> Variable:
-    """y, and 1 where x and y are 0: x over it is 0 there, as x * log(y) is for all y where x is 0."""
+    """A divisor for x: y, but 1 where both are 0, so that the quotient is 0 there, as x * log(y) is at x = 0."""
     both = elementwise("logical_and", elementwise("equal", x, 0), elementwise("equal", y, 0))
     return where(both, 1, y)
 

@@ -1,4 +1,4 @@
-"""specify_shape: lengths that are known of an array and checked; Theano's marks for axes that broadcast."""
+"""specify_shape: lengths of an array that are promised, then checked; Theano's functions for broadcastable axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _other(found: Sequence[Dim], shape: Sequence[Dim]) -> ValueError:
 
 
 def _wanted(shape: tuple[Dim, ...], dims: Sequence[Any]) -> tuple[Dim, ...]:
-    """The lengths that are asked for: None where any may be, or where it is not known yet which."""
+    """The lengths that are asked for: None where any is allowed or the length is not known yet."""
     return tuple(None if n == -1 else n for n in filled(shape, dims))
 
 
@@ -33,7 +33,7 @@ def _infer(x: Operand, *dims: Operand, shape: tuple[Dim, ...]) -> TensorType:
     wanted = _wanted(shape, dims)
     if x.ndim != len(wanted):
         raise ValueError(f"specify_shape: expected {len(wanted)} axes for {shape_text(wanted)}, found {x.type}")
-    parts = zip(x.shape, shape, wanted, strict=True)  # a length that is computed is only checked, where x has one
+    parts = zip(x.shape, shape, wanted, strict=True)  # a computed length is only checked, if x has a known one
     return TensorType(
         x.dtype, tuple(n if m is None or (given is None and n is not None) else m for n, given, m in parts)
     )
@@ -83,8 +83,8 @@ register(
 def specify_shape(x: Any, shape: Any) -> Variable:
     """x, promised to have this shape; the promise is checked when the function runs.
 
-    shape: a length for each axis: an int, an integer scalar, or None for one that may be any.
-    Raises ValueError where x is known to have another shape, and when it runs where it has.
+    shape: a length for each axis: an int, an integer scalar, or None for any length.
+    Raises ValueError if x is known to have another shape, else when the function runs.
 
     >>> from scanopt import tensor as T
     >>> specify_shape(T.dmatrix("x"), (3, None)).type.shape
@@ -112,7 +112,7 @@ def _marks(x: Variable, axes: Iterable[Any]) -> Variable:
 
 @public("addbroadcast", "specify_broadcastable")
 def addbroadcast(x: Any, *axes: int) -> Variable:
-    """x, whose axes of these numbers have length 1; that is checked when the function runs.
+    """x, promised to have length 1 along these axes; that is checked when the function runs.
 
     >>> from scanopt import tensor as T
     >>> addbroadcast(T.dmatrix("x"), 1).type.shape
@@ -123,7 +123,7 @@ def addbroadcast(x: Any, *axes: int) -> Variable:
 
 @public("unbroadcast")
 def unbroadcast(x: Any, *axes: int) -> Variable:
-    """x itself: what is known to have length 1 may stand where any length may."""
+    """x itself: an axis known to have length 1 is accepted where any length is."""
     v = as_variable(x)
     for a in axes:
         axis_of(a, v)
@@ -132,7 +132,7 @@ def unbroadcast(x: Any, *axes: int) -> Variable:
 
 @public("patternbroadcast")
 def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Variable:
-    """x, whose axes have length 1 where `broadcastable` is true; that is checked when the function runs."""
+    """x, promised to have length 1 along axes where `broadcastable` is true; checked when the function runs."""
     v = as_variable(x)
     flags = [bool(b) for b in broadcastable]
     if len(flags) != v.ndim:

@@ -20,7 +20,7 @@ __all__ = ["getitem", "inc_subtensor", "set_subtensor"]
 Index = tuple[Any, ...]
 
 _LARGEST = 2**63 - 1
-"""No array is as long: a larger index or bound of a slice says the same."""
+"""No array is longer than this, so larger indices and bounds of slices are replaced by it."""
 
 
 def _whole(x: Any) -> int:
@@ -28,7 +28,7 @@ def _whole(x: Any) -> int:
 
 
 def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
-    """One item of a user's index as an entry and its arguments."""
+    """Read one item of a user's index as an entry and its arguments."""
     if item is None:
         return "newaxis", ()
     if isinstance(item, slice):
@@ -65,7 +65,7 @@ def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
 
 
 def _picked(item: Any) -> list[Any]:
-    """A mask that is known to have no entries picks nothing, along axes of any lengths."""
+    """The item; a mask known to have no elements becomes empty index arrays, which fit axes of any length."""
     if isinstance(item, np.ndarray | Variable) and item.dtype == "bool":
         shape = item.type.shape if isinstance(item, Variable) else item.shape
         return [np.zeros(0, "int64")] * len(shape) if 0 in shape else [item]
@@ -73,7 +73,7 @@ def _picked(item: Any) -> list[Any]:
 
 
 def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...], bool]:
-    """A user's index in normal form, and whether an ellipsis of no axes keeps its arrays apart."""
+    """A user's index in normal form, its arguments, and whether an ellipsis of no axes separates two arrays."""
     items = [part for item in (key if isinstance(key, tuple) else (key,)) for part in _picked(item)]
     read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
     taken = sum(span(e, given) for e, given in read if e is not Ellipsis)
@@ -91,19 +91,19 @@ def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...], bool]:
 
 
 def _picks(part: Sequence[tuple[Any, tuple[Variable, ...]]]) -> bool:
-    """Whether something in a part of an index is an array or counts as one beside arrays."""
+    """Whether a part of an index has an array, or a number, which counts as one beside arrays."""
     return any(e != "newaxis" and not isinstance(e, tuple) for e, _ in part)
 
 
 def _block_first(x: Variable, labels: Sequence[Label]) -> Variable:
-    """x with the axes of its advanced indices in front, where NumPy puts them if those are apart."""
+    """x with the axes of its advanced indices first, where NumPy puts them if these indices are apart."""
     return transpose(x, sorted(range(x.ndim), key=lambda k: labels[k][0] != "block"))
 
 
 def getitem(x: Any, key: Any) -> Variable:
     """`x[key]` as NumPy reads it: ints, slices, Ellipsis, None, integer arrays, masks, any mixed.
 
-    All of x is x itself.  Raises IndexError for too many indices or one that is known to be out of range.
+    An index that takes all of x gives x.  Raises IndexError for too many indices or one known to be out of range.
 
     >>> getitem(np.ones((3, 4)), (0, slice(1, None))).type.shape
     (3,)
@@ -120,7 +120,7 @@ def getitem(x: Any, key: Any) -> Variable:
 
 @public("getitem")
 def part(x: Any, key: Any) -> Variable:
-    """`x[key]` as users write it; `set` and `inc` make a new array of it.  All of x is a part of x, too.
+    """`x[key]` as users write it, a part that `set` and `inc` can change; an index that takes all of x gives one too.
 
     >>> v = as_tensor_variable(np.zeros(3))[1:]
     >>> part(v, slice(None)) is v, part(v, slice(None)).set(1.0).type.shape
@@ -134,7 +134,7 @@ def part(x: Any, key: Any) -> Variable:
 
 
 def _turned_back(y: Any, axes: Sequence[int]) -> Any:
-    """What is put into a part where y is put into the part with its axes in this order."""
+    """y with its axes in the order of the part, if y was given for the part transposed by `axes`."""
     if is_weak(y):
         return y
     new = as_tensor_variable(y)
@@ -172,8 +172,8 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
 def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Variable:
     """The array v with its part x = v[...] replaced by y; v itself is not changed.
 
-    x: the result of indexing, as in `set_subtensor(v[1:3], 0)`, or that with its axes in another order.  y: broadcasts
-        to it.  inplace, tolerate_inplace_aliasing: of no effect; where nothing else reads v, it is overwritten.
+    x: the result of indexing, as in `set_subtensor(v[1:3], 0)`, also with its axes in another order.  y: broadcasts
+        to it.  inplace, tolerate_inplace_aliasing: without effect; if nothing else reads v, it is overwritten anyway.
     Raises TypeError when x is not such a part, or for a cast that loses precision.
 
     >>> set_subtensor(as_tensor_variable(np.zeros(3))[1:], 1.0)

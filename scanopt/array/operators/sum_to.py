@@ -19,7 +19,7 @@ __all__ = ["sum_to"]
 def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
     shape = list(x.shape)
     for i, n in zip(axis, lengths, strict=True):
-        # whether x has that length, or 1, is asked when it is summed: in a loop of no steps nothing need fit
+        # whether the lengths fit is checked when x is summed: in a loop of no steps they need not
         shape[i] = None if n.value is None else int(n.value)
     return TensorType(x.dtype, tuple(shape))
 
@@ -38,13 +38,13 @@ def _bind(xp: Any, axis: tuple[int, ...]) -> Any:
 
 
 def _asked(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -> list[int]:
-    """The shape with these lengths.  Rows of no steps may have any lengths, since nothing was computed of them."""
+    """The shape with these lengths along `axis`; used for zero rows, whose lengths need not fit."""
     asked = dict(zip(axis, map(int, lengths), strict=True))
     return [asked.get(i, n) for i, n in enumerate(shape)]
 
 
 def _spread(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -> tuple[int, ...]:
-    """The axes that were spread from length 1.  Raises ValueError for one that was spread from another length."""
+    """The axes that were broadcast from length 1.  Raises ValueError for one whose length differs and was not 1."""
     pairs = [(i, int(n)) for i, n in zip(axis, lengths, strict=True) if shape[i] != int(n)]
     for i, n in pairs:
         if n != 1:
@@ -55,7 +55,7 @@ def _spread(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -
 def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
     x, *lengths = args
     if any(flags[1:]):
-        return None  # rows of different lengths
+        return None  # the rows would have different lengths
     return apply(Op.make("sum_to", axis=tuple(i + 1 for i in op.options["axis"])), x, *lengths)
 
 
@@ -70,7 +70,7 @@ register(
         _bind,
         _infer,
         _batch,
-        cost="arith",  # mostly nothing was spread
+        cost="arith",  # mostly nothing was broadcast
         view=True,
         by_layout=1,
         data_shape=True,
@@ -82,9 +82,9 @@ register(
 
 
 def sum_to(x: Variable, like: Variable, spread: Collection[int] | None = None) -> Variable:
-    """x, whose shape is that of `like` after broadcasting, summed to the shape of `like`.
+    """x, whose shape is a broadcast of the shape of `like`, summed to the shape of `like`.
 
-    spread: the axes of `like` that may have been spread, where that is known.
+    spread: the axes of `like` that may have been broadcast, if that is known.
 
     >>> from scanopt import tensor as T
     >>> str(sum_to(T.matrix("m", "float32", (3, 4)), T.vector("v", "float32", (4,))).type)

@@ -1,6 +1,6 @@
-"""Ufuncs of exponentials, logarithms, trigonometry: name, other public names, derivatives.
+"""Operator table entries of ufuncs: exponentials, logarithms, trigonometry (name, other public names, derivatives).
 
-A pair is a fraction.  The derivatives hold on the principal branches of complex numbers too.
+A derivative given as a pair is a fraction.  The derivatives hold on the principal branches of complex numbers too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _radius(x: Variable, out: Variable) -> Any:
 
 
 def _like(x: Variable, out: Variable) -> Any:
-    """x in the dtype of the result, in which its square does not overflow as that of an integer does."""
+    """x in the dtype of the result, in which its square does not overflow as an integer square would."""
     return FUNCTIONS["cast"](x, out.dtype)
 
 
@@ -36,7 +36,7 @@ def _turn(x: Variable, y: Variable, out: Variable) -> Any:
 
 
 def _sigmoid(x: Variable) -> Any:
-    """The derivative of log(exp(x) + 1): with no difference of infinities, as exp(x - out) has."""
+    """The derivative of log(exp(x) + 1), without the difference of infinities that exp(x - out) may have."""
     return FUNCTIONS["sigmoid"](x)
 
 

@@ -1,4 +1,4 @@
-"""Windows that slide along an axis, a view of the array, and their sum: each is the gradient of the other.
+"""Two operators that are each other's gradient: sliding windows along an axis (a view), and their sum.
 
 Convolutions and pooling are written with them.
 """
@@ -22,13 +22,13 @@ __all__ = ["windows"]
 Flags = Sequence[bool]
 Args = Sequence[Variable]
 Length = int | str
-"""A length as a parameter: "in" for the second argument."""
+"""The parameter for a length: an int, or "in" for the second argument."""
 
 
 def windows(x: Variable, axis: int, size: int | Variable, step: int = 1, dilation: int = 1) -> Variable:
-    """Parts of x along an axis, of `size` entries each, as a new last axis: none where x is shorter.
+    """Sliding windows of `size` entries along an axis of x, as a new last axis; none where x is shorter.
 
-    step: how far the next part is; dilation: how far the next entry of a part is.
+    step: the distance from one window to the next; dilation: the distance between entries of a window.
 
     >>> from scanopt import interpret, tensor as T
     >>> interpret(windows(T.constant([1, 2, 3, 4]), 0, 2))
@@ -42,7 +42,7 @@ def windows(x: Variable, axis: int, size: int | Variable, step: int = 1, dilatio
 
 
 def _count(n: Any, size: Any, step: int, dilation: int) -> Any:
-    """How many windows there are."""
+    """The number of windows along an axis of length n."""
     return max((n - dilation * (size - 1) - 1) // step + 1, 0)
 
 
@@ -123,7 +123,7 @@ def _bind_overlap(xp: Any, axis: int, length: Length, step: int, dilation: int) 
 
 def _batch(op: Op, flags: Flags, args: Args) -> Variable | None:
     if any(flags[1:]):
-        return None  # rows of different lengths
+        return None  # the rows would have different lengths
     return apply(Op.make(op.name, **{**op.options, "axis": op.options["axis"] + 1}), *args)
 
 

@@ -29,7 +29,7 @@ _TAIL = (
 
 
 def integers(draws: Draws, span: Array, *, dtype: str) -> Array:
-    """Integers in [0, span), each as likely as the other (D. Lemire, 2019)."""
+    """Uniform integers in [0, span), without bias (D. Lemire, 2019)."""
     xp, shape = draws.xp, draws.shape or (1,)
     s = xp.maximum(xp.atleast_1d(xp.asarray(span, dtype="int64")), 1).astype("uint64")
     words = xp.atleast_1d(draws.words())
@@ -80,7 +80,7 @@ def binomial(draws: Draws, n: Array, p: Array, *, dtype: str, lane: int = 0) -> 
 
 
 def _binomial_inverse(xp: Any, v: Array, n: Array, p: Array) -> Array:
-    """The smallest k with v <= P(count <= k), by adding up."""
+    """The smallest k with v <= P(count <= k), found by summing probabilities."""
     part = np.exp(n * np.log1p(-p))
     total, k, odds = part, xp.zeros_like(v), p / (1 - p)
     for j in range(1, _MOST):
@@ -184,7 +184,7 @@ def multinomial(draws: Draws, n: Array, p: Array, *, dtype: str) -> Array:
 
 
 def _one_by_one(draws: Draws, n: Array, p: Array) -> Array:
-    """Place by place a binomial of the trials and of the probability that are left."""
+    """Multinomial counts place by place: each is a binomial of the trials and the probability that are left."""
     xp, k = draws.xp, p.shape[-1]
     out = xp.zeros(p.shape)
     rest, left = xp.maximum(n, 0), xp.ones_like(n)

@@ -1,8 +1,8 @@
-"""The random words of one draw by element: what samplers are written with.
+"""The random words of one draw, element by element, from which samplers compute values.
 
-Element i of a draw (i counts in C order over the size) depends on the state and on i alone, not on
-how many elements there are, nor on what other elements need: tries that reject are counted for
-each element by itself.
+Element i of a draw (i counts in C order over the size) depends only on the state and on i, not on
+the number of elements, nor on other elements: rejected tries are counted for each element
+separately.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 def _radius(words: Array) -> Array:
-    """The length of a pair of normals: from (0, 1], so that the logarithm is finite."""
+    """The length of a vector of two normals, from uniforms in (0, 1], so that the logarithm is finite."""
     return np.sqrt(-2.0 * np.log(unit(words) + 2.0**-53))
 
 
@@ -36,7 +36,7 @@ def _angle(words: Array) -> Array:
 class Draws:
     """One draw of an array of shape `lead + size`, for states with as many leading axes.
 
-    lead: axes of a batch, each row of which has its own state (or shares one: length 1).
+    lead: the lengths of the batch axes; each row has its own state, or rows share one along an axis of length 1.
     """
 
     xp: Any
@@ -46,7 +46,7 @@ class Draws:
 
     @property
     def shape(self) -> Shape:
-        """Of the whole draw."""
+        """The shape of the whole draw."""
         return self.lead + self.size
 
     @property
@@ -61,7 +61,7 @@ class Draws:
     def words(self, lane: int = 0, extra: int = 0, attempt: int = 0) -> Array:
         """One uint64 word per element; axes that rows share have length 1.
 
-        extra: in place of the size one axis, of so many more elements.
+        extra: if not 0, the size is flattened to one axis with this many more elements.
         """
         own = self.state.shape[:-1]
         rows = word_rows(self.xp, self.state.reshape(-1, 3), self.count + extra, lane, attempt)
@@ -72,7 +72,7 @@ class Draws:
         return unit(self.words(lane, 0, attempt), dtype)
 
     def normal(self, lane: int = 0, attempt: int = 0) -> Array:
-        """Standard normal: elements 2 j and 2 j + 1 are the ends of one random arrow (Box, Muller)."""
+        """Standard normal: elements 2 j and 2 j + 1 are the coordinates of one random vector (Box, Muller)."""
         if self.count == 0:
             return self.uniform(lane)
         odd = self.count % 2
@@ -83,7 +83,7 @@ class Draws:
         return flat[..., : self.count].reshape(self.state.shape[:-1] + self.size)
 
     def spread(self, x: Array, dtype: str = "float64") -> Array:
-        """A parameter with one entry per element, flat."""
+        """A parameter broadcast to one entry per element, flattened."""
         return self.xp.broadcast_to(self.xp.asarray(x, dtype=dtype), self.shape).reshape(-1)
 
     @once
@@ -91,14 +91,14 @@ class Draws:
         return self.xp.broadcast_to(self.state, (*self.lead, 3)).reshape(-1, 3)
 
     def blocks(self, places: Array, lane: int, attempt: int) -> Array:
-        """The block of four words in which each of these elements' word is."""
+        """For each of these elements the block of four words that contains its word."""
         row, i = places // self.count, places % self.count
         return blocks_at(self.xp, self._rows[row], (i // 4 + 1).astype("uint64"), lane, attempt)
 
     def accepted(self, propose: Callable[[Try], tuple[Array, Array]], places: Array = None, attempt: int = 0) -> Array:
-        """Values of the elements at `places` (default: all), each by its first accepted try.
+        """The values of the elements at `places` (default: all), each from its first accepted try.
 
-        propose: values and whether they are accepted, for the elements of a `Try`.
+        propose: takes a `Try`; returns values for its elements, and whether each is accepted.
         """
         if places is None:
             places = self.xp.arange(prod(self.shape))

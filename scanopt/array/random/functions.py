@@ -1,15 +1,15 @@
 """Random numbers of a key: `scanopt.tensor.random`.
 
-Each function is pure: the same key gives the same numbers.  New keys come from old ones by `split`
-and `fold_in`, and nothing has to be updated:
+Each function is pure: the same key gives the same numbers.  `split` and `fold_in` make new keys from
+old ones, and nothing has to be updated:
 
 >>> from scanopt import function
 >>> f = function([], uniform(fold_in(key(1), 7), (2,)))
 >>> (f() == f()).tolist()
 [True, True]
 
-A key is a uint64 vector of three words: two of key, and the number of the draw, which is 0 unless
-`advance` counted it up.  `RandomStreams` keeps such a vector in a shared variable.
+A key is a uint64 vector of three words: two are the key proper, the third is the number of the draw,
+which is 0 unless `advance` increased it.  `RandomStreams` keeps such a vector in a shared variable.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def split(key: Any, n: Any = 2) -> Variable:
 
 
 def advance(key: Any, draws: Any = 1) -> Variable:
-    """The state after `draws` further draws: its last word counted up."""
+    """The state after `draws` further draws: its last word increased by that number."""
     step: Variable = Constant(np.array([0, 0, 1], np.uint64))
     if not is_weak(draws) or draws != 1:
         step = elementwise("multiply", step, cast(as_variable(draws), "uint64"))
@@ -83,7 +83,7 @@ def advance(key: Any, draws: Any = 1) -> Variable:
 
 
 def _state(key: Any) -> Variable:
-    """A key, whose length is said where it is not known: programs are made for other lengths that may be."""
+    """A key as a variable; an unknown length is specified as 3, since no other one is possible."""
     v = as_tensor_variable(key)
     if v.dtype != "uint64" or v.ndim != 1:
         raise TypeError(f"expected a key, a uint64 vector as T.random.key(seed) makes it, found {describe(v)}")
@@ -113,7 +113,7 @@ def _longer(a: Any, b: Any) -> Any:
 
 
 def _dims(size: Any, ndim: int | None, *params: Variable) -> tuple[Any, ...]:
-    """A size argument as lengths: None and () mean as the parameters are."""
+    """A size argument as a tuple of lengths; None and () mean the shape to which the parameters broadcast."""
     empty = size is None or (isinstance(size, tuple | list) and not size)
     dims = _broadcast_dims(params) if empty else as_dims(size, ndim)
     if ndim is not None and len(dims) != ndim:
@@ -128,7 +128,7 @@ def _draw(name: str, key: Any, dims: Sequence[Any], dtype: str, *params: Variabl
 
 
 def _valid(x: Any, what: str, **rule: Any) -> Variable:
-    """A parameter, checked: now if its value is known, else when it is used.  Raises ValueError."""
+    """A parameter, checked now if its value is known, else when the function runs.  Raises ValueError."""
     v, op = as_variable(x), Op.make("random_valid", what=what, **rule)
     if not isinstance(v, Constant):
         return apply(op, v)
@@ -138,7 +138,7 @@ def _valid(x: Any, what: str, **rule: Any) -> Variable:
 
 
 def _real(dtype: Any, *params: Any) -> str:
-    """The dtype of real numbers: `config.floatX`, or more where parameters have more."""
+    """The dtype of real numbers: `config.floatX`, or a wider one if a parameter has one."""
     if dtype is not None:
         wanted = np.dtype(dtype_name(dtype))
         if wanted.kind != "f":
@@ -149,12 +149,12 @@ def _real(dtype: Any, *params: Any) -> str:
 
 
 def _like(x: Any, dtype: str, dims: Sequence[Any]) -> Variable:
-    """A location or scale: of the dtype of the draw, fitting its size."""
+    """A location or scale cast to the dtype of the draw and made to fit its size."""
     return _fitting(cast(as_variable(x), dtype), as_variable(x), dims)
 
 
 def _fitting(x: Variable, named: Variable, dims: Sequence[Any]) -> Variable:
-    """x, which must broadcast to these lengths: as it is where they are known to be those of `named`, its like."""
+    """x, broadcast to these lengths unless it is known to fit; `named` has the shape of x, and its lengths are read."""
     own = dims_of(named)
     lengths = zip(own[::-1], dims[::-1], strict=False)
     fits = len(own) <= len(dims) and all(_same(a, b) or (isinstance(a, int) and a == 1) for a, b in lengths)
@@ -357,7 +357,7 @@ def choice(key: Any, size: Any = (), a: Any = 2, replace: bool = True, p: Any = 
 
 
 def _chances(p: Variable, many: Any) -> Variable:
-    """Probabilities, one for each of so many entries: checked now if both lengths are known, else when it is used."""
+    """The probabilities p, one for each of `many` entries: checked now if both lengths are known, else in the run."""
     (n,) = dims_of(p)
     if not (isinstance(n, int) and isinstance(many, int)):
         return specify_shape(p, (many,))
@@ -367,7 +367,7 @@ def _chances(p: Variable, many: Any) -> Variable:
 
 
 def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
-    """The first places of a permutation, in the shape of the size."""
+    """Distinct places out of `many`, in the shape `dims`: the first entries of a permutation."""
     wanted: Any = reduce(mul, dims, 1)
     left = _valid(many - wanted, "choice without replacement: entries - places wanted", low=0)
     order = _draw("permutation", key, (many if isinstance(left, Constant) else left + wanted,), "int64")
@@ -375,7 +375,7 @@ def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
 
 
 def __getattr__(name: str) -> Any:
-    """The streams, which are made with these functions, under `T.random`, too."""
+    """Give access to the streams, which are built on these functions, under `T.random` too."""
     if name in ("RandomStream", "RandomStreams", "MRG_RandomStreams"):
         return getattr(features, name)
     raise AttributeError(f"module 'scanopt.tensor.random' has no attribute {name!r}")

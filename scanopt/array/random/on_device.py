@@ -1,4 +1,4 @@
-"""Random words on a device by one launch: Philox as a CUDA kernel, with the bits of `philox.py`."""
+"""Random words on a device with a single launch: Philox as a CUDA kernel, bit for bit as in `philox.py`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INLINE void philox(uint64 *w, uint64 k0, uint64 k1, uint64 c0, uint64 c1, uint64
     w[0] = c0; w[1] = c1; w[2] = c2; w[3] = c3;
 }
 """
-"""The four words of a key and a counter."""
+"""CUDA source that computes the four words of a key and a counter."""
 TEXT = f"""\
 typedef long long int64; typedef unsigned long long uint64;
 #define INLINE __device__ __forceinline__
@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {NAME}(const uint64 *__r
 
 
 def can_launch(xp: Any) -> bool:
-    """Whether a module compiles CUDA texts."""
+    """Whether an array module can compile CUDA source."""
     return hasattr(xp, "RawModule")
 
 

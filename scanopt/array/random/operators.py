@@ -1,7 +1,7 @@
 """Random numbers as entries of the operator table: pure functions of a state, parameters and lengths.
 
-A state is a uint64 vector (key 0, key 1, draw number); the next draw's is it + (0, 0, 1), an
-ordinary sum that laws know.  Arguments of a sampler: a state, its parameters, a scalar per unknown
+A state is a uint64 vector (key 0, key 1, draw number); the state of the next draw is state + (0, 0, 1),
+an ordinary sum that laws know.  Arguments of a sampler: a state, its parameters, a scalar per unknown
 length of `shape`.  In batched form (`lead` > 0) the states have `lead` further axes in front.
 """
 
@@ -35,13 +35,13 @@ Shape = tuple[Dim, ...]
 
 @dataclass(frozen=True)
 class Sampler:
-    """What is particular to one entry.
+    """The parts of an entry in which samplers differ.
 
     kernel: draws and values of the parameters -> values of shape `draws.shape` + `tail`.
-    core: axes that each parameter has beyond those that broadcast against the size.
-    tail: the result has the core axis of its last parameter too.
-    gradient: as an entry's.  Draws without parameters, and counts, depend smoothly on nothing.
-    params: as an entry's, but for those that all have: a shape, a dtype, `lead`.
+    core: for each parameter the number of last axes that do not broadcast against the size.
+    tail: whether the result also has the core axis of its last parameter.
+    gradient: as of an entry.  Draws without parameters, and counts, depend smoothly on nothing.
+    params: as of an entry, without those that all samplers have: a shape, a dtype, `lead`.
     """
 
     kernel: Callable[..., Any]
@@ -60,7 +60,7 @@ def _state_lead(state: Operand, lead: int) -> Shape:
 
 @lru_cache(4096)
 def _whole(state_lead: Shape, params: tuple[Shape, ...], size: Shape, lead: int) -> Shape:
-    """The shape of a draw, but for a tail.  Raises ValueError when parameters have more axes than the size."""
+    """The shape of a draw without its tail.  Raises ValueError when parameters have more axes than the size."""
     m = len(size)
     whole = broadcast(state_lead + (1,) * m, *params)
     if len(own := whole[lead:]) != m:
@@ -70,7 +70,7 @@ def _whole(state_lead: Shape, params: tuple[Shape, ...], size: Shape, lead: int)
 
 @lru_cache(4096)
 def _check_size(whole: Shape, params: Sequence[Shape], size: Shape, lead: int) -> None:
-    """Raises ValueError for a negative length, and where parameters do not broadcast to the size of their draw."""
+    """Raise ValueError for a negative length, and where parameters do not broadcast to the size of their draw."""
     not_negative(size)
     if any(a is not None and b is not None and a != b for a, b in zip(whole[lead:], size, strict=True)):
         raise _misfit(params, size)
@@ -133,7 +133,7 @@ def _bind(sampler: Sampler) -> Callable[..., Callable[..., Any]]:
 
 
 def _batch(sampler: Sampler) -> Callable[[Op, Flags, Args], Variable | None]:
-    """One more leading axis: for states, parameters with one, or both."""
+    """The batched form of a sampler: one more leading axis, of the state, of parameters, or of both."""
     count = len(sampler.core)
 
     def batch(op: Op, batched: Flags, args: Args) -> Variable | None:
@@ -244,7 +244,7 @@ register(
 )
 
 
-# Parameters that make no distribution
+# Checks of parameters
 
 
 def _infer_valid(x: Operand, what: str, **more: Any) -> TensorType:
@@ -257,7 +257,7 @@ def _bind_valid(
     xp: Any, what: str, low: float | None = None, high: float | None = None, strict: bool = False,
     nan: bool = False, sums: str = "",
 ) -> Callable[..., Any]:  # fmt: skip
-    """sums: "one" or "most": along the last axis all must sum to 1, or all but the last to at most 1."""
+    """Bind the check.  sums: "one" (the last axis must sum to 1) or "most" (all but its last entry to at most 1)."""
 
     def require(good: Any, text: str) -> None:
         if not bool(good.all()):

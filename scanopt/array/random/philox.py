@@ -18,7 +18,7 @@ from scanopt.array.random.on_device import blocks_on_device, can_launch
 
 __all__ = ["FOLD", "blocks_at", "multiply_high", "philox", "unit", "word_rows"]
 
-Array = Any  # of NumPy, or of another array module
+Array = Any  # an array of NumPy or of another array module
 Words = tuple[Array, Array, Array, Array]
 
 FOLD = 2**64 - 1
@@ -29,7 +29,7 @@ _STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 _ROUNDS = 10
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 _CHUNK = 1 << 13  # blocks at once: what fits the cache
-_FEW = 64  # so many blocks are made sooner one by one, by NumPy's own generator
+_FEW = 64  # fewer blocks than this are faster one by one, by NumPy's own generator
 
 
 def multiply_high(a: Array, b: Array) -> Array:
@@ -81,7 +81,7 @@ def word_rows(xp: Any, states: Array, count: int, lane: int = 0, attempt: int = 
 
 
 def blocks_at(xp: Any, states: Array, first: Array, lane: int = 0, attempt: int = 0) -> Array:
-    """Block by block: states (P, 3) and first words of the counter (P,) -> words (P, 4)."""
+    """The words of P single blocks: states (P, 3) and first words of the counter (P,) -> words (P, 4)."""
     total = first.shape[0]
     if xp is np and total < _FEW:
         parts = [_native(s, int(f) - 1, 4, lane, attempt) for s, f in zip(states, first, strict=True)]
@@ -104,7 +104,7 @@ _NOTHING = np.zeros(4, np.uint64)
 
 
 def _native(state: Array, before: int, count: int, lane: int, attempt: int) -> Array:
-    """The same words, made by NumPy; `before` is the counter's first word before the first block."""
+    """The first `count` words of one state, made by NumPy; before: the counter's first word, less 1."""
     if not hasattr(_here, "philox"):
         _here.philox = np.random.Philox(0)
     counter = np.empty(4, np.uint64)

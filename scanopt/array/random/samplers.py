@@ -1,4 +1,4 @@
-"""Samplers of real numbers and of arrangements: from the words of a draw to its values."""
+"""Samplers of real numbers and of arrangements: they turn the random words of a draw into values."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def exponential(draws: Draws, dtype: str) -> Array:
 
 
 def _gamma(draws: Draws, shape: Array, lane: int) -> tuple[Array, Array]:
-    """Flat: a gamma variate is the first times the exponential of the second, which is for shapes < 1.
+    """Flat arrays (v, e) with the gamma variates v * exp(e); e is not 0 only for shapes < 1, where exp may underflow.
 
-    The method of Marsaglia and Tsang (2000); below 1 it draws for shape + 1 and multiplies by
-    u ** (1 / shape).
+    The method of Marsaglia and Tsang (2000); for a shape below 1 it draws for shape + 1 and multiplies
+    by u ** (1 / shape).
     """
     a = draws.spread(shape)
     small = a < 1
@@ -62,20 +62,20 @@ def gamma(draws: Draws, shape: Array, *, dtype: str) -> Array:
 
 
 def beta(draws: Draws, a: Array, b: Array, *, dtype: str) -> Array:
-    """Beta: of two gamma variates the part of the first, by logarithms, as both may underflow."""
+    """Beta: the share of the first of two gamma variates in their sum, from logarithms, as both may underflow."""
     first, second = _gamma(draws, a, 0), _gamma(draws, b, 3)
     ratio = np.log(second[0]) + second[1] - np.log(first[0]) - first[1]
     return (1 / (1 + np.exp(ratio))).reshape(draws.shape)
 
 
 def permutation(draws: Draws, dtype: str) -> Array:
-    """The numbers 0, 1, ... of the last axis in random order: that of random words."""
+    """The numbers 0, 1, ... along the last axis in random order: the order that sorts random words."""
     words = draws.xp.broadcast_to(draws.words(), draws.shape)
     return draws.xp.argsort(words, axis=-1, kind="stable")
 
 
 def choice(draws: Draws, p: Array, *, replace: bool, dtype: str) -> Array:
-    """Places in p with the probabilities p (a vector, with `lead` axes of length 1 after its own)."""
+    """Random places in the last axis of p, with the probabilities p."""
     xp, k = draws.xp, p.shape[-1]
     rows = xp.broadcast_to(xp.asarray(p, dtype="float64").reshape(*_leading(p, draws), k), (*draws.lead, k))
     if not replace:
@@ -93,7 +93,7 @@ def _leading(p: Array, draws: Draws) -> tuple[int, ...]:
 
 
 def _without_replacement(draws: Draws, p: Array) -> Array:
-    """The places in the order in which clocks of rates p ring first: each next one by its part of the rest."""
+    """Distinct places, each drawn with its share of the remaining p: sort exponential waiting times of rates p."""
     wanted, xp = draws.count, draws.xp
     if prod(draws.lead) and bool(((p > 0).sum(-1) < wanted).any()):
         raise ValueError(f"choice without replacement: {wanted} places wanted, fewer have a positive probability")

@@ -19,12 +19,12 @@ Update = tuple[SharedVariable, Variable]
 class Streams:
     """Symbolic random numbers that differ from call to call of a compiled function.
 
-    Every method below makes one stream: a shared variable with a key of its own (the seed's child
+    Every method below makes one stream: a shared variable with its own key (the seed's child
     number 0, 1, ... as `numpy.random.SeedSequence(seed).spawn` makes them) and the number of the
-    draw, which its `default_update` counts up.  The result has it as its attribute `rng`, and the
-    pair of both as `update`.
+    draw, which its `default_update` increases.  The result has the shared variable as its attribute
+    `rng`, and the pair of it and its new value as `update`.
 
-    seed: an int, a list of ints, or None for one of the system's choice.
+    seed: an int, a list of ints, or None for a random seed from the system.
 
     >>> streams = Streams(1234)
     >>> x = streams.gen(random_functions.uniform, (2,))
@@ -39,7 +39,7 @@ class Streams:
         self._root = np.random.SeedSequence(seed)
 
     def seed(self, seed: Any = None) -> None:
-        """Set all streams made so far, and those to come, as if made with this seed (default: the first one)."""
+        """Reset all streams made so far, and seed later ones, as if made with this seed (default: the original one)."""
         self._root = np.random.SeedSequence(self.default_instance_seed if seed is None else seed)
         for state, _ in self.state_updates:
             state.set_value(self._next_state())
@@ -49,7 +49,7 @@ class Streams:
         return list(self.state_updates)
 
     def __getitem__(self, of: Variable) -> SharedVariable:
-        """The state of a stream, given a result of it.  Raises KeyError for what is none."""
+        """The state of the stream that a result came from.  Raises KeyError for anything else."""
         state = getattr(of, "rng", of)
         for known, _ in self.state_updates:
             if known is state:
@@ -156,11 +156,11 @@ class RandomStreams(Streams):
 
 
 MRG_RandomStreams = RandomStreams
-"""Theano's name for streams that are fast on a GPU: these are."""
+"""Theano's name for streams that are fast on a GPU, as these are."""
 
 
 def in_our_order(size: Any, n: Any, pvals: Any) -> tuple[Any, Any, Any]:
-    """Size, number of trials and probabilities of multinomial, where the first two may be the last two.
+    """Size, number of trials and probabilities of multinomial, given in this order or as (n, pvals, size).
 
     >>> in_our_order(10, [0.5, 0.5], (3,)), in_our_order((3,), 10, [0.5, 0.5])
     (((3,), 10, [0.5, 0.5]), ((3,), 10, [0.5, 0.5]))

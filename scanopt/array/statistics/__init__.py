@@ -1,6 +1,6 @@
 """Statistics, searching, counting and sets, as functions of symbolic arrays by NumPy's names.
 
-Nearly all are written with operators of the table; those whose result is as long as values say are in `searching`.
+Nearly all are composed of operators of the table; new operators for searching and counting are in `searching`.
 """
 
 from __future__ import annotations

@@ -24,13 +24,13 @@ _KINDS = ("quicksort", "heapsort", "mergesort", "stable")
 
 
 def along(name: str, x: Any, axis: int | None, **options: Any) -> Variable:
-    """The operator `name` along one axis; over all elements in order where axis is None."""
+    """Apply the operator `name` along one axis, or along the flattened array if axis is None."""
     v, i = on_axis(x, axis)
     return apply(Op.make(name, axis=i, **options), v)
 
 
 def places(name: str, x: Any, axis: int | None, keepdims: bool) -> Variable:
-    """The same for an operator that gives one element of each line, whose axis is kept or not."""
+    """As `along`, for an operator that gives one place per line; with keepdims the axis is kept with length 1."""
     v = as_variable(x)
     found = along(name, v, axis)
     if not keepdims:
@@ -118,7 +118,7 @@ _argument("argmin", "least")
 
 
 def _kind(name: str, kind: str | None, order: Any, stable: bool | None) -> dict[str, str]:
-    """How to sort.  Raises ValueError for no kind of NumPy's, and for two, TypeError for names of fields."""
+    """The kind of sort as a parameter.  Raises ValueError for an unknown kind or two kinds, TypeError for `order`."""
     if order is not None:
         raise TypeError(f"{name} takes no order=, found {order!r}: symbolic arrays have no fields")
     if kind is not None and stable is not None:
@@ -135,7 +135,7 @@ def sort(
 ) -> Variable:
     """The elements in order along axis, all of them as a vector where it is None; NaN last.
 
-    kind, stable: as NumPy's, by which equal elements keep their order or not.
+    kind, stable: as in NumPy; they decide whether equal elements keep their order.
     Raises ValueError for an axis that `a` does not have and for another kind, TypeError for `order`.
 
     >>> sort([3, 1, 2]).eval()

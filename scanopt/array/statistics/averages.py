@@ -47,7 +47,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 
 def beside(v: Variable, w: Variable, axis: Any) -> Variable:
-    """Weights beside v, with an axis for each of its axes.  Raises ValueError where they do not fit."""
+    """Weights w with axes added so that they broadcast against v.  Raises ValueError where they do not fit."""
     if w.ndim == v.ndim:
         return w
     axes = () if axis is None else axes_of(axis, v)
@@ -82,8 +82,8 @@ def cov(
 ) -> Variable:
     """The matrix of covariances of the rows of m (of its columns with rowvar=False); a scalar for one variable.
 
-    y: further variables.  ddof: what is taken off the number of observations, 1 where it is not given, 0 with bias.
-    fweights, aweights: how often each observation is there, and its weight.
+    y: further variables.  ddof: is subtracted from the number of observations; by default 1, or 0 with bias.
+    fweights, aweights: how often each observation occurs, and its weight.
     Raises ValueError for arrays of more than two axes.
 
     >>> cov([1.0, 2.0, 3.0]).eval()

@@ -21,13 +21,13 @@ __all__: list[str] = []
 
 
 def _before(identity: int, x: Variable) -> Variable:
-    """The row before the first one: what changes no row of x."""
+    """The initial row of a recurrence over x: the identity of the ufunc, which changes no row."""
     value = np.array(identity).astype(x.dtype)
     return FUNCTIONS["full"]((1, *dims_of(x)[1:]), value, x.dtype)  # type: ignore[no-any-return]
 
 
 def _methods(ufunc: str, bits: str, identity: int, taken: Callable[[Any], Variable]) -> None:
-    """The methods of a ufunc that is the one named `bits`, of `taken` arrays."""
+    """Add `accumulate` and `reduce` of a ufunc: those of the ufunc `bits` on arrays converted by `taken`."""
 
     def accumulate(a: Any, axis: int | None = None) -> Variable:
         x, i = on_axis(taken(a), axis)

@@ -1,4 +1,4 @@
-"""Where the elements that are not 0 are, and which they are: the lengths of results depend on values."""
+"""Places and values of elements that are not 0: functions whose results have lengths that depend on values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "n
 
 @public("flatnonzero", numpy=("flatnonzero",))
 def flatnonzero(a: Any) -> Variable:
-    """The places, counted through all elements in order, of those that are not 0: int64.
+    """The places in the flattened array of the elements that are not 0: int64.
 
     >>> flatnonzero([[0, 3], [4, 0]]).eval()
     array([1, 2])

@@ -1,4 +1,4 @@
-"""Orders: partition, lexsort, sort_complex, and where elements are that are not 0."""
+"""Orders: partition, argpartition, lexsort, sort_complex."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["argpartition", "lexsort", "partition", "sort_complex"]
 
 
 def _checked(name: str, v: Variable, kth: Any, axis: int) -> None:
-    """Raises TypeError where kth is no integer or list of them, ValueError where it is known to be out of bounds."""
+    """Raise TypeError if kth is no integer or list of integers, ValueError if it is known to be out of bounds."""
     if isinstance(kth, Variable) and np.dtype(kth.dtype).kind in "iu":
         return
     found = plain_ints(kth if isinstance(kth, Sequence | np.ndarray) and np.ndim(kth) else [kth])
@@ -32,7 +32,7 @@ def _checked(name: str, v: Variable, kth: Any, axis: int) -> None:
 
 @public("partition", numpy=("partition",))
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Variable:
-    """a with the elements of rank kth in their places, smaller ones before them: here all are sorted.
+    """a partitioned, so that the element of rank kth is in its sorted place, smaller ones before it: here fully sorted.
 
     Raises TypeError, ValueError for a kth that is not an integer, or out of bounds.
 
@@ -47,7 +47,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 @public("argpartition", numpy=("argpartition",))
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Variable:
-    """The indices that partition `a`: here those that sort it.
+    """The indices that partition `a`: here the indices that sort it.
 
     >>> argpartition([3, 1, 2], 1).eval()
     array([1, 2, 0])

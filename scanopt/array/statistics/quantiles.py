@@ -1,8 +1,8 @@
 """Quantiles, percentiles and medians, by NumPy's methods, with and without NaN.
 
-The elements along the axes are sorted; a quantile is one of them, or lies between two neighbours.  What is counted may
-differ from slice to slice where NaN is left out, so ranks are an array.  [Hyndman and Fan 1996, Sample Quantiles in
-Statistical Packages, has the methods.]
+The elements along the axes are sorted; a quantile is one of them, or lies between two neighbours.  Where NaN is left
+out, the number of elements that count may differ from line to line, so ranks are an array.  [The methods are in
+Hyndman and Fan 1996, Sample Quantiles in Statistical Packages.]
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rank = Callable[[Variable, Variable], Variable]
 
 @dataclass(frozen=True)
 class _Method:
-    """rank: of n elements and quantiles q, from 0 on.  weight: of the upper neighbour, None where ranks are whole."""
+    """rank: of quantiles q among n elements, from 0 on.  weight: of the upper neighbour, None if ranks are whole."""
 
     rank: Rank
     weight: Callable[[Variable, Variable], Variable] | None = None
@@ -46,7 +46,7 @@ def _between(alpha: float, beta: float) -> _Method:
 
 
 def _whole(rank: Rank, stays: Callable[[Variable, Variable], Variable]) -> _Method:
-    """The rank below where `stays` says so of its fraction and itself, else the one above."""
+    """A method with whole ranks: rounds a rank down where stays(fraction, rank) holds, else up."""
 
     def found(n: Variable, q: Variable) -> Variable:
         r = rank(n, q)
@@ -81,14 +81,14 @@ METHODS = {
     ),
     "nearest": _Method(lambda n, q: elementwise("rint", (n - 1) * q)),
 }
-"""How a quantile is found, by NumPy's names."""
+"""The methods of finding a quantile, by NumPy's names."""
 
 
 @dataclass(frozen=True)
 class _Lines:
-    """Elements along a first axis, in which several axes were put; for the others keepdims brings them back.
+    """An array with the axes that quantiles go over joined to one first axis.
 
-    ndim: of the array that they come from.
+    values: that array.  axes: the joined axes.  ndim: the number of axes of the original array.
     """
 
     values: Variable
@@ -109,7 +109,7 @@ class _Lines:
         return cls(moved, axes, v.ndim)
 
     def kept(self, found: Variable, keepdims: bool) -> Variable:
-        """The axes back in their places, with length 1, behind those of the quantiles."""
+        """With keepdims, restore the joined axes with length 1 at their places, after the axes of the quantiles."""
         before = found.ndim - (self.ndim - len(self.axes))
         return expand_dims(found, tuple(before + i for i in self.axes)) if keepdims else found
 
@@ -120,7 +120,7 @@ def _floating(v: Variable) -> bool:
 
 @dataclass(frozen=True)
 class _Sorted:
-    """Lines in order.  count: of the elements that count, a number, or one for each line where NaN is left out."""
+    """Sorted lines.  count: how many elements count: one number, or one for each line if NaN is left out."""
 
     values: Variable
     count: Variable
@@ -131,12 +131,12 @@ class _Sorted:
         ordered: Variable = FUNCTIONS["sort"](lines, 0)
         if ignores_nan and _floating(lines):
             there = elementwise("logical_not", elementwise("isnan", ordered))
-            nothing = FUNCTIONS["full"]((1, *dims_of(ordered)[1:]), np.nan, ordered.dtype)  # of lines that are all NaN
+            nothing = FUNCTIONS["full"]((1, *dims_of(ordered)[1:]), np.nan, ordered.dtype)  # for lines of NaN
             return cls(concatenate([ordered, nothing], 0), reduce("sum", there, 0, False, "int64"), True)
         return cls(ordered, as_variable(dim(ordered, 0)), False)
 
     def at(self, ranks: Variable) -> Variable:
-        """The elements of these ranks, of shape (ranks of a line, *lines)."""
+        """The elements with these ranks; the first axis of both is that of the quantiles, the others are the lines'."""
         last = elementwise("maximum", self.count - 1, 0)
         whole = elementwise("minimum", elementwise("maximum", cast(ranks, "int64"), 0), last)
         if self.ignores_nan:
@@ -145,18 +145,18 @@ class _Sorted:
         return getitem(self.values, whole)
 
     def beside(self, x: Variable) -> Variable:
-        """Something of each quantile beside the lines."""
+        """A vector with an entry per quantile, given axes of length 1 so that it broadcasts against the lines."""
         return expand_dims(x, tuple(range(1, self.values.ndim)))
 
 
 def _with_nan(found: Variable, ordered: Variable) -> Variable:
-    """What was found, NaN for lines that have one: it is sorted to the end."""
+    """The quantiles found, but NaN for lines that contain a NaN, which is sorted to the end."""
     return where(elementwise("isnan", getitem(ordered, -1)), np.nan, found) if _floating(ordered) else found
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Quantiles from 0 to 1, in the dtype in which ranks are computed.  weak: a Python number, of no dtype."""
+    """The quantiles asked for, from 0 to 1, in the dtype of ranks.  weak: whether they are a Python number."""
 
     q: Variable
     weak: bool
@@ -164,7 +164,7 @@ class _Wanted:
 
     @classmethod
     def of(cls, q: Any, v: Variable, method: str, most: int) -> _Wanted:
-        """Raises TypeError for complex numbers, ValueError for another method or quantiles known to lie outside."""
+        """Read q (0 to `most`).  Raises TypeError for complex v, ValueError for an unknown method or q out of range."""
         if np.dtype(v.dtype).kind == "c":
             raise TypeError(f"complex numbers have no order, found {describe(v)}: take real(...) or abs(...)")
         if method not in METHODS:
@@ -182,7 +182,7 @@ class _Wanted:
 
     @property
     def whole(self) -> bool:
-        """Whether they are elements: also all integers, the least and the greatest, where lines are drawn."""
+        """Whether quantiles are elements and not interpolated; so are integer q, which are the least and greatest."""
         return METHODS[self.method].weight is None or np.dtype(self.q.dtype).kind != "f"
 
 
@@ -204,14 +204,14 @@ def _quantiles(v: Variable, wanted: _Wanted, axis: Any, keepdims: bool, ignores_
 
 
 def _shaped(found: Variable, lines: _Lines, wanted: _Wanted, keepdims: bool) -> Variable:
-    """The axes of the quantiles in front of the others."""
+    """The result with the shape of q as its first axes."""
     if wanted.q.ndim != 1:
         found = reshape(found, (*dims_of(wanted.q), *dims_of(found)[1:]))
     return lines.kept(found, keepdims)
 
 
 def _line(a: Variable, b: Variable, t: Variable) -> Variable:
-    """From a at t = 0 to b at t = 1, exact at both ends."""
+    """Interpolate linearly from a at t = 0 to b at t = 1, exact at both ends."""
     wide = b - a
     return where(elementwise("greater_equal", t, 0.5), b - wide * (1 - t), a + wide * t)
 
@@ -219,7 +219,7 @@ def _line(a: Variable, b: Variable, t: Variable) -> Variable:
 def _weighted(
     v: Variable, wanted: _Wanted, weights: Any, axis: Any, keepdims: bool, ignores_nan: bool
 ) -> Variable:  # fmt: skip
-    """The first element up to which the weights, in order, are as much of all of them as the quantile says."""
+    """The first element, in order, at which the cumulated share of the weights reaches the quantile."""
     if wanted.method != "inverted_cdf":
         raise ValueError(f"only the method 'inverted_cdf' takes weights, found {wanted.method!r}")
     given = as_variable(weights)
@@ -233,7 +233,7 @@ def _weighted(
         w = where(elementwise("isnan", values), 0, w)
     total = FUNCTIONS["cumsum"](w, 0, "float64")
     share = elementwise("divide", total, total[-1:])
-    share = cast(where(elementwise("equal", share, 0), -1.0, share), wanted.q.dtype)  # what weighs nothing is not found
+    share = cast(where(elementwise("equal", share, 0), -1.0, share), wanted.q.dtype)  # no element of weight 0
     flat = expand_dims(reshape(wanted.q, (-1,)), tuple(range(1, 1 + share.ndim)))
     ranks = reduce("sum", elementwise("less", share, flat), 1, False, "int64")
     found = FUNCTIONS["take_along_axis"](

@@ -1,7 +1,7 @@
-"""Reductions as NumPy has them: over some axes, of some elements (`where`), from a number on (`initial`).
+"""Reductions as in NumPy: over some axes, of some elements (`where`), starting from a number (`initial`).
 
-They are the reductions of the operator table and what can be written with them.  Theano's order of arguments is read,
-too: a truth value in the place of `out` is `keepdims`.
+They are the reductions of the operator table and functions composed of them.  Theano's order of arguments is
+accepted too: a bool in the place of `out` is `keepdims`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from scanopt.array.variable import Constant, Variable, apply, describe
 __all__ = ["extremum", "filled", "folded", "initial_of", "kept", "mask_of", "mean_of", "no_out", "variance_of"]
 
 
-# How arguments are read
+# Reading arguments
 
 
 def no_out(name: str, v: Variable, out: Any) -> None:
-    """Raises TypeError for an array to write the result into."""
+    """Raise TypeError for an array to write the result into."""
     if out is not None:
         raise refused(name, describe(v), "out")
 
 
 def kept(name: str, v: Variable, out: Any, keepdims: bool) -> bool:
-    """Whether axes are kept: also by Theano's order of arguments.  Raises TypeError for an array as `out`."""
+    """Whether axes are kept; Theano gives keepdims in the place of `out`.  Raises TypeError for an array as `out`."""
     if isinstance(out, bool):
         return out
     no_out(name, v, out)
@@ -44,7 +44,7 @@ def kept(name: str, v: Variable, out: Any, keepdims: bool) -> bool:
 
 
 def mask_of(name: str, v: Variable, where: Any) -> Variable | None:
-    """Which elements count, in the shape of v; None for all.
+    """The mask of elements that count, in the shape of v; None for all.
 
     Raises TypeError for a mask that is not bool, ValueError for one that does not broadcast to v.
     """
@@ -57,12 +57,12 @@ def mask_of(name: str, v: Variable, where: Any) -> Variable | None:
 
 
 def filled(v: Variable, mask: Variable | None, value: complex) -> Variable:
-    """v with a value where the mask does not hold."""
+    """v with `value` where the mask does not hold."""
     return v if mask is None else chosen(mask, v, Constant(np.asarray(value, v.dtype)))
 
 
 def initial_of(name: str, initial: Any, dtype: str) -> Variable:
-    """The number to start from, in a dtype.
+    """The number to start from, as a constant of this dtype.
 
     Raises ValueError for an array, TypeError for a complex number where the dtype is real.
 
@@ -77,20 +77,20 @@ def initial_of(name: str, initial: Any, dtype: str) -> Variable:
     return cast(v, dtype)
 
 
-# What they are made of
+# Their parts
 
 
 def folded(
     name: str, v: Variable, axis: Any, dtype: Any, keepdims: bool, initial: Any, mask: Variable | None
 ) -> Variable:
-    """The sum or product of the elements that count, and of `initial`."""
+    """The sum or product of the elements that count and of `initial`."""
     ufunc, neutral = {"sum": ("add", 0), "prod": ("multiply", 1)}[name]
     found = reduce(name, filled(v, mask, neutral), reduced_axes(axis, v), keepdims, dtype)
     return found if initial is None else elementwise(ufunc, initial_of(name, initial, found.dtype), found)
 
 
 def extremum(name: str, v: Variable, axis: Any, keepdims: bool, initial: Any, mask: Variable | None) -> Variable:
-    """The greatest (least) of the elements that count and of `initial`, with which there may be no elements.
+    """The greatest (or least) of the elements that count and of `initial`; with `initial` there may be no elements.
 
     Raises ValueError for a mask without `initial`.
     """
@@ -125,7 +125,7 @@ def _over(total: Variable, count: Variable) -> Variable:
 
 def mean_of(v: Variable, axis: Any, dtype: Any, keepdims: bool, mask: Variable) -> Variable:
     """The mean of the elements that count; NaN where there are none."""
-    half = v.dtype == "float16" and dtype is None  # summed in float32, as NumPy's are
+    half = v.dtype == "float16" and dtype is None  # summed in float32, as in NumPy
     wide = "float32" if half else dtype or ("float64" if np.dtype(v.dtype).kind in "biu" else None)
     found = _over(reduce("sum", filled(v, mask, 0), axis, keepdims, wide), _count(v, mask, axis, keepdims))
     return cast(found, "float16") if half else found
@@ -134,7 +134,7 @@ def mean_of(v: Variable, axis: Any, dtype: Any, keepdims: bool, mask: Variable) 
 def variance_of(
     v: Variable, axis: Any, ddof: float, keepdims: bool, mask: Variable | None, mean: Any = None
 ) -> tuple[Variable, Variable]:
-    """The variance of the elements that count, about `mean` if it is given, and the divisor, which may be negative."""
+    """The variance of the elements that count (about `mean`, if given), and the divisor, which may be negative."""
     if mean is None:
         count = _count(v, mask, axis, True)
         mean = _over(reduce("sum", filled(v, mask, 0), axis, True), count)
@@ -145,7 +145,7 @@ def variance_of(
     return found, divisor
 
 
-# What users call
+# Public functions
 
 
 @public("sum", numpy=("sum",))
@@ -262,9 +262,9 @@ def _deviation(name: str, what: str) -> None:
 
 
 def typed(name: str, v: Variable, dtype: Any) -> Variable:
-    """v in the dtype that it is to be computed in, float64 where it is no floating point one.
+    """v cast to the dtype in which the function is computed: by default v's, or float64 for integers and bools.
 
-    Raises TypeError for a dtype of no floating point numbers.
+    Raises TypeError for a dtype that is not floating point.
     """
     if dtype is None:
         return cast(v, "float64") if np.dtype(v.dtype).kind in "biu" else v

@@ -35,7 +35,7 @@ def _infer_places(name: str) -> Callable[..., TensorType]:
 
 
 def _batch_places(op: Op, batched: Sequence[bool], args: Args) -> Variable | None:
-    """Values of all steps are looked for at once; a vector for each step has no such form."""
+    """The batched form: look for the values of all rows at once; there is none if the vector differs by row."""
     return None if batched[0] else apply(op, *args)
 
 

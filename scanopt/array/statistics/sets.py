@@ -25,7 +25,7 @@ __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
 
 class UniqueAll(NamedTuple):
-    """What `unique_all` gives."""
+    """The result of `unique_all`."""
 
     values: Variable
     indices: Variable
@@ -34,21 +34,21 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What `unique_counts` gives."""
+    """The result of `unique_counts`."""
 
     values: Variable
     counts: Variable
 
 
 class UniqueInverse(NamedTuple):
-    """What `unique_inverse` gives."""
+    """The result of `unique_inverse`."""
 
     values: Variable
     inverse_indices: Variable
 
 
 def _first_of_each(ordered: Variable, equal_nan: bool) -> Variable:
-    """Of a sorted vector, where an element is another one than the one before it."""
+    """A mask of the elements of a sorted vector that differ from the element before."""
     new = elementwise("not_equal", ordered[1:], ordered[:-1])
     if equal_nan and np.dtype(ordered.dtype).kind in "fc":
         nans = elementwise("isnan", ordered)
@@ -69,9 +69,9 @@ def unique(
 ) -> Any:
     """The different elements of an array, in order.
 
-    return_index, return_inverse, return_counts: also where each stands first, which of them each element is (of the
-    shape of `ar`), how often each occurs; then a tuple.  axis: of which the different entries are wanted, compared
-    element by element and ordered by the first that differs.  equal_nan: whether all NaNs are one (not with an axis).
+    return_index, return_inverse, return_counts: also return where each occurs first, which of them each element is (in
+    the shape of `ar`), how often each occurs; the result is then a tuple.  axis: find the different entries along this
+    axis, ordered by their first elements that differ.  equal_nan: whether all NaNs count as equal (not with an axis).
 
     >>> unique([3, 1, 3]).eval()
     array([1, 3])
@@ -103,9 +103,9 @@ def unique(
 def _and_more(
     values: Variable, order: Variable, first: Variable, index: bool, inverse: bool, counts: bool
 ) -> list[Any]:
-    """The different entries, and what else is wanted of them.
+    """The different entries, with their first places, inverse and counts as asked for.
 
-    order: where the entries in order stand.  first: in this order, which differ from the one before.
+    order: the places of the entries in sorted order.  first: a mask of those that differ from the one before.
     """
     found: list[Any] = [values]
     if index:
@@ -126,7 +126,7 @@ def _as_rows(v: Variable) -> Variable:
 
 
 def _order_of_entries(rows: Variable) -> Variable:
-    """The order of rows by their first element, where that is equal by the next one, and so on."""
+    """The lexicographic order of rows: by the first element, where that is equal by the next one, and so on."""
 
     def by(order: Variable, column: Variable) -> tuple[Variable, None]:
         return getitem(order, FUNCTIONS["argsort"](getitem(column, order), 0, kind="stable")), None
@@ -136,7 +136,7 @@ def _order_of_entries(rows: Variable) -> Variable:
 
 
 def _first_of_entries(rows: Variable) -> Variable:
-    """Of rows in order, which are others than the one before; a NaN is equal to nothing."""
+    """A mask of the sorted rows that differ from the row before; a NaN differs from everything."""
     new = reduce("any", elementwise("not_equal", rows[1:], rows[:-1]), (1,), False)
     one = FUNCTIONS["full"]((1,), True)[: dim(rows, 0)]
     return concatenate([one, new], 0)
@@ -144,7 +144,7 @@ def _first_of_entries(rows: Variable) -> Variable:
 
 @public("unique_values", numpy=("unique_values",))
 def unique_values(x: Any) -> Variable:
-    """The different elements, in order; each NaN is one of its own."""
+    """The different elements, in order; each NaN counts as different."""
     values: Variable = unique(x, equal_nan=False)
     return values
 
@@ -163,7 +163,7 @@ def unique_inverse(x: Any) -> UniqueInverse:
 
 @public("unique_all", numpy=("unique_all",))
 def unique_all(x: Any) -> UniqueAll:
-    """The different elements, where each stands first, which of them each element is, how often each occurs."""
+    """The different elements, where each occurs first, which of them each element is, how often each occurs."""
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
@@ -188,7 +188,7 @@ def isin(
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The elements that are in both arrays, in order, each once.
 
-    return_indices: also where each stands first in ar1 and in ar2.
+    return_indices: also return where each occurs first in ar1 and in ar2.
 
     >>> intersect1d([3, 1, 2], [2, 3, 5]).eval()
     array([2, 3])
@@ -203,7 +203,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 @public("union1d", numpy=("union1d",))
 def union1d(ar1: Any, ar2: Any) -> Variable:
-    """The elements that are in one of two arrays, in order, each once.
+    """The elements of both arrays together, in order, each once.
 
     >>> union1d([3, 1], [2, 3]).eval()
     array([1, 2, 3])
@@ -225,7 +225,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Variable:
 
 @public("setxor1d", numpy=("setxor1d",))
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Variable:
-    """The elements that are in one of two arrays and not in the other, in order, each once.
+    """The elements that are in exactly one of the two arrays, in order, each once.
 
     >>> setxor1d([3, 1], [2, 3]).eval()
     array([1, 2])

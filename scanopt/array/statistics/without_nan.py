@@ -27,7 +27,7 @@ __all__ = ["nancumprod", "nancumsum", "nanmean", "nanprod", "nanstd", "nansum", 
 
 
 def _there(name: str, a: Any, where: Any) -> tuple[Variable, Variable | None]:
-    """An array, and which of its elements count: those that are not NaN, and where `where` holds; None for all."""
+    """The array a and the mask of elements that count (None: all), which are not NaN and for which `where` holds."""
     v = as_variable(a)
     mask = mask_of(name, v, where)
     if np.dtype(v.dtype).kind not in "fc":
