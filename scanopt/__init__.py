@@ -19,13 +19,13 @@ class _Beside:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Of these two alone: nothing else that stands there is part of the package."""
+        """Find these two packages only: nothing else in that directory is part of scanopt."""
         beside = name in ("scanopt.rewrites", "scanopt.backends")
         return PathFinder.find_spec(name, [os.path.dirname(__path__[0])]) if beside else None
 
 
 if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
-    sys.meta_path.insert(0, _Beside)  # before those of another clone that is installed as editable
+    sys.meta_path.insert(0, _Beside)  # before the finder of another clone in editable mode
 
 # Public names and the module each lives in: imported when first used, so `import scanopt` is light.  With a colon: the
 # module itself.

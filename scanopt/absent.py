@@ -1,4 +1,4 @@
-"""What an unknown name may have meant: the names near it, and what to write for names that other libraries have."""
+"""Errors for unknown names: the names near them, and what to write for names that other libraries have."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ABSENT = {name: text for names, text in _ABSENT.items() for name in names.split(
 
 
 def no_such_name(where: str, name: str, known: Iterable[str], other: str = "") -> AttributeError:
-    """The error for a name that a module does not have.  other: the name of it that another module has.
+    """The error for a name that a module does not have.  other: the full name under which another module has it.
 
     >>> print(no_such_name("scanopt.tensor", "arrange", ["arange", "add", "range"]))
     module 'scanopt.tensor' has no attribute 'arrange'; near: arange, range
@@ -44,7 +44,7 @@ def no_such_name(where: str, name: str, known: Iterable[str], other: str = "") -
         return AttributeError(f"{text}; {ABSENT[name]}")
     if other:
         return AttributeError(f"{text}; it is {other}")
-    if name.startswith("_"):  # asked for by programs that look what there is, very often
+    if name.startswith("_"):  # probed very often by programs that inspect modules
         return AttributeError(text)
     lower = {n.lower(): n for n in sorted(known, reverse=True)}
     near = get_close_matches(name.lower(), lower, 3, 0.7)

@@ -1,8 +1,8 @@
 """Files in the user's cache: private to the user, complete under their names, checked before they are used.
 
-A file is its content followed by a mark and its digest.  It appears under its name at once and complete; one that was
-changed, cut short or belongs to somebody else is taken for one that is not there.  Where nothing can be written in the
-user's cache, a directory of the process takes its place.
+A file is its content followed by a mark and its digest.  It appears under its name at once and complete.  A file that
+was changed, was cut short or belongs to another user is treated as missing.  Where nothing can be written in the user's
+cache, a temporary directory of the process takes its place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["private_folder", "prune", "published", "read_published"]
 _MARK = b"\nscanopt cached "
 _TAIL = len(_MARK) + 32
 STALE = 3600.0
-"""Seconds after which nobody is at work on a file any more."""
+"""Age in seconds beyond which an unfinished file counts as abandoned."""
 
 
 @cache
@@ -50,7 +50,7 @@ def _is_private(path: Path) -> bool:
 
 
 def read_published(path: Path) -> bytes | None:
-    """What was published under a path, which then counts as used now; None where that cannot be trusted."""
+    """The data published under `path`, which then counts as just used; None where there is no trustworthy file."""
     try:
         if not _is_private(path):
             return None
@@ -80,7 +80,7 @@ def published(path: Path, data: bytes) -> None:
 
 
 def prune(path: Path, suffix: str, most: int) -> None:
-    """Delete the files of a suffix that were not used for longest, beyond `most`, and what was left half made."""
+    """Delete the least recently used files with `suffix` beyond the newest `most`, and abandoned unfinished ones."""
     with suppress(OSError):
         with os.scandir(path) as entries:
             found = [*entries]

@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    """The exit status is 1 where what is needed is missing or gives wrong results."""
+    """Print what is installed; exit status 1 where something required is missing or gives wrong results."""
     found = examined()
     print(json.dumps([asdict(x) for x in found], indent=1) if options.json else findings_text(found))
     optional = ("extra", "backend c", "measured")
@@ -145,7 +145,7 @@ def _laws(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Every attack on every law of a file; the exit status is 1 when one succeeds."""
+    """Attack every law of a file in every way; exit status 1 when an attack succeeds."""
     if not options.file.is_file():
         return fail(f"{options.file}: no such file")
     with redirect_stdout(sys.stderr if options.json else sys.stdout):
@@ -159,7 +159,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _verdicts(laws: Sequence[Law]) -> int:
-    """What is found of laws, as JSON."""
+    """Print the verdicts on laws as JSON; exit status 1 unless all of them stand."""
     found = [*verdicts(laws)]
     print(json.dumps([{**asdict(x), "stands": x.stands} for x in found], indent=1))
     return int(not all(x.stands for x in found))
@@ -204,7 +204,7 @@ def _prove_law(options: argparse.Namespace) -> int:
 
 
 def _named(options: argparse.Namespace, verb: str) -> tuple[int, tuple[Law, ...] | None]:
-    """Exit status, and the laws that a command names; None where it names none that there are."""
+    """The exit status and the laws that a command names; None where it names none, or an unknown one."""
     if not options.laws and not options.all:
         return fail(f"name the laws to {verb}, as module:law, file.py:law or by a name; or --all"), None
     try:
@@ -217,7 +217,7 @@ def _named(options: argparse.Namespace, verb: str) -> tuple[int, tuple[Law, ...]
 
 
 def _check_facts(options: argparse.Namespace) -> int:
-    standard_laws()  # they declare facts
+    standard_laws()  # loading the laws declares their facts
     if unknown := [x for x in options.facts if x not in FACTS]:
         near = get_close_matches(unknown[0], FACTS, 3)
         return fail(f"no fact is named {', '.join(map(repr, unknown))}" + (f"; near: {', '.join(near)}" * bool(near)))

@@ -1,4 +1,4 @@
-"""The arguments of the command line: all commands, with what `--help` says of them."""
+"""The arguments of the command line: every command with its options and the text of `--help`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _EXAMPLES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """What reads the arguments."""
+    """The argument parser, with one subparser for each command."""
     made = argparse.ArgumentParser(
         prog="scanopt",
         description="Symbolic loops, optimized by named laws.",
@@ -78,7 +78,7 @@ def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 
 def read(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; what a command does not know ends the process with that command's usage and what is near."""
+    """Parse the arguments; an unknown one ends the process with the command's usage and the nearest options."""
     options, rest = parser().parse_known_args(arguments)
     if rest:
         known = [name for action in options.asked._actions for name in action.option_strings]
@@ -93,7 +93,7 @@ def _add_file(command: argparse.ArgumentParser) -> None:
 
 
 def _add_programs(commands: Any) -> None:
-    """Those that tell of what a user's file compiles."""
+    """Add the commands that report on the functions that a user's file compiles."""
     for name, text, told in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled", "figures"),
         ("explain", "execute a file, then print how each function it compiled was optimized, law by law", "histories"),
@@ -114,7 +114,7 @@ def _add_programs(commands: Any) -> None:
 
 
 def _add_measures(commands: Any) -> None:
-    """Those that compare and time what a user's file compiles."""
+    """Add the commands that compare and time the functions that a user's file compiles."""
     command = _command(
         commands,
         "ablate",
@@ -139,7 +139,7 @@ def _add_measures(commands: Any) -> None:
 
 
 def _add_laws(commands: Any) -> None:
-    """Those about laws and facts."""
+    """Add the commands about laws and facts."""
     text = "print the laws, their conditions, licences and sources"
     command = _command(commands, "laws", text)
     command.add_argument("--json", action="store_true", help="print the laws as JSON")
@@ -174,7 +174,7 @@ def _add_laws(commands: Any) -> None:
 
 
 def _add_machine(commands: Any) -> None:
-    """Those about what is installed, and what it costs."""
+    """Add the commands about this machine: measured costs, installed libraries, cached files."""
     text = "measure what operators and loops cost on this machine"
     command = _command(commands, "calibrate", text)
     command.add_argument("--json", action="store_true", help="print the measured costs as JSON")

@@ -1,4 +1,4 @@
-"""What commands do with a user's file: execute it, collect what it compiles, say what is wrong."""
+"""How commands run a user's file: execute it, collect the functions it compiles, report errors."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["LONGEST", "compiled_by", "execute", "fail", "outcome", "page_path"]
 T = TypeVar("T")
 
 LONGEST = 60.0
-"""Seconds of one measurement, at most."""
+"""The most seconds that a user may give to one measurement."""
 
 
 def fail(message: str) -> int:
-    """Say what is wrong; the exit status for that."""
+    """Print an error message; return the exit status 2."""
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
     print(f"scanopt: {text}", file=sys.stderr)
     return 2
 
 
 def compiled_by(file: Path, arguments: list[str]) -> tuple[int, list[Function]]:
-    """Exit status, and the functions that a file compiles when it is executed."""
+    """Execute a file; return the exit status and the functions that it compiled."""
     if not file.is_file():
         return fail(f"{shown(str(file))}: no such file"), []
     with watching() as made:
@@ -45,7 +45,7 @@ def compiled_by(file: Path, arguments: list[str]) -> tuple[int, list[Function]]:
 
 
 def execute(file: Path, arguments: list[str]) -> tuple[int, dict[str, Any]]:
-    """Execute the file as Python itself would: exit status and names; errors are shown from its first line on."""
+    """Execute `file` as Python would; return exit status and names.  Tracebacks start in the user's code."""
     argv, path = sys.argv, sys.path
     sys.argv = [str(file), *arguments]
     sys.path = [str(file.resolve().parent), *sys.path]
@@ -57,7 +57,7 @@ def execute(file: Path, arguments: list[str]) -> tuple[int, dict[str, Any]]:
 
 
 def outcome(run: Callable[[], T]) -> tuple[int, T | None]:
-    """Exit status and result of what runs a user's code; None where that ends the program or raises."""
+    """Call `run`, which runs a user's code; return exit status and result, None where it exits or raises."""
     try:
         return 0, run()
     except SystemExit as end:
@@ -72,7 +72,7 @@ def outcome(run: Callable[[], T]) -> tuple[int, T | None]:
 
 
 def _own_part(frames: TracebackType | None) -> TracebackType | None:
-    """The traceback from the first frame outside of what imports and runs files; None where that did not start."""
+    """The traceback from the first frame of the user's own code on; None where that code never started."""
     while frames is not None and _runs_files(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     return frames
@@ -84,5 +84,5 @@ def _runs_files(file: str) -> bool:
 
 
 def page_path(html: Path, number: int, total: int) -> Path:
-    """One page per function: report.html, or report-1.html, report-2.html ..."""
+    """The path of one function's page: report.html, or report-1.html, report-2.html ... for several functions."""
     return html if total == 1 else html.with_stem(f"{html.stem}-{number}")

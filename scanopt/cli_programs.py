@@ -28,7 +28,7 @@ _RULE = 78  # width of the line above each function
 
 
 def run(options: argparse.Namespace) -> int:
-    """`run` and `explain`."""
+    """Run the command `run` or `explain`; return the exit status."""
     if options.json:
         return _as_json(options)
     status, functions = compiled_by(options.file, options.arguments)
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _quietly(file: Path, arguments: list[str], as_json: bool) -> tuple[int, list[Function]]:
-    """The functions of a file; with JSON, what the file itself prints goes to the standard error."""
+    """Execute a file; with `as_json`, what the file itself prints goes to standard error."""
     if not as_json:
         return compiled_by(file, arguments)
     with redirect_stdout(sys.stderr):
@@ -81,7 +81,7 @@ def _explain(f: Function) -> str:
 
 
 def show(options: argparse.Namespace) -> int:
-    """Pages, or the server that makes them again whenever the file changes."""
+    """Write a page for each function, or serve the pages and update them whenever the file changes."""
     if options.serve:
         if not options.file.is_file():
             return fail(f"{shown(str(options.file))}: no such file")
@@ -104,7 +104,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def ablate(options: argparse.Namespace) -> int:
-    """Each function without each law."""
+    """Print what each function would cost without each law that fired."""
     status, functions = _quietly(options.file, options.arguments, options.json)
     told: list[dict[str, Any]] = []
     for i, f in enumerate(functions, 1):
@@ -123,7 +123,7 @@ def ablate(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Times of each function, as written and optimized."""
+    """Time each function as written and as optimized."""
     if not 0 < options.seconds <= LONGEST:
         return fail(f"--seconds must be above zero, and at most {LONGEST:g}, found {options.seconds}")
     status, functions = _quietly(options.file, options.arguments, options.json)
@@ -137,7 +137,7 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def diff(options: argparse.Namespace) -> int:
-    """0 where all programs are the same, 1 where one differs."""
+    """Compare the programs of two sides; return 0 where all are the same, 1 where one differs."""
     if (options.other is None) == (options.without is None):
         return fail("name a second file or history to compare with, or laws to leave out: --without NAME")
     try:

@@ -39,7 +39,7 @@ def _truth(value: Any) -> bool:
 
 
 def _mode(value: Any) -> Any:
-    as_mode(value)  # raises where there is none
+    as_mode(value)  # raises for an unknown mode
     return value
 
 
@@ -50,12 +50,12 @@ def _cost(value: Any) -> Any:
 
 
 def _memory(value: Any) -> Any:
-    as_bytes(value)  # raises where it is none
+    as_bytes(value)  # raises for anything but an amount of memory
     return value
 
 
 def _threads(value: Any) -> Any:
-    if isinstance(value, str) and value.isdecimal():  # of SCANOPT_FLAGS
+    if isinstance(value, str) and value.isdecimal():  # from SCANOPT_FLAGS
         value = int(value)
     if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value or "auto"
@@ -75,11 +75,11 @@ def _progress(value: Any) -> Any:
 
 
 PRECISIONS = ("float32", "tensorfloat32")
-"""Of float32 products on a device: the first keeps 24 bits of each number, the second 11."""
+"""Precisions of float32 products on a device: the first keeps 24 bits of each number, the second 11."""
 
 
 class _Flag(NamedTuple):
-    """A flag: its value at the start, what checks a new one, and its meaning."""
+    """A flag: its default, the function that checks and converts a new value, and its meaning."""
 
     default: Any
     read: Callable[[Any], Any]
@@ -112,7 +112,7 @@ def _shown(name: str) -> str:
 
 
 def _known(name: str) -> str:
-    """A flag's name in either spelling as FLAGS has it.  Raises AttributeError naming those near."""
+    """The key in FLAGS of a name in either spelling.  Raises AttributeError that names similar flags."""
     key = name.replace(".", "__")
     if key in FLAGS:
         return key
@@ -161,9 +161,9 @@ class Config:
 
     @contextmanager
     def change_flags(self, flags: Mapping[str, Any] | None = None, /, **more: Any) -> Iterator[None]:
-        """Other values of some flags inside a `with` block, or a function that it decorates.
+        """Change some flags inside a `with` block, or during each call of a decorated function.
 
-        flags: for names with dots.  Nothing changes where one name or value is wrong.
+        flags: a mapping, for names with dots.  Nothing changes where a name or a value is wrong.
 
         >>> with config.change_flags({"scan.allow_gc": True}, floatX="float32"):
         ...     config.floatX, config.scan.allow_gc
@@ -231,7 +231,7 @@ config = Config(os.environ.get("SCANOPT_FLAGS", ""))
 
 
 class _Settings(ModuleType):
-    """This module, so that `scanopt.config.floatX` is the setting by either way of import."""
+    """The class of this module: `scanopt.config.floatX` is the setting, be `config` the module or the object."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(config, name)

@@ -1,4 +1,4 @@
-"""The base of what a notebook shows as more than a line of text."""
+"""The base class of objects that a notebook shows as HTML rather than as a line of text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Displayed"]
 
 
 class Displayed:
-    """Shown at the end of a notebook's cell as `scanopt.view.notebook` draws it; views are loaded when asked for."""
+    """An object that notebooks show as HTML, drawn by `scanopt.view.notebook`, which is loaded when first needed."""
 
     def _repr_html_(self) -> str:
         return features.html(self)

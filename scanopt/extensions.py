@@ -67,7 +67,7 @@ def _imported(name: str, target: str, distribution: str) -> ModuleType:
         return importlib.import_module(module)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also one that ends the program
+    except BaseException as error:  # SystemExit, too
         raise ImportError(
             f"the extension {name!r} of the distribution {distribution!r} cannot be loaded from {target!r} "
             f"({type(error).__name__}: {error}); fix or uninstall that distribution"
@@ -103,7 +103,7 @@ def _unreadable() -> str:
 
 
 def _any() -> bool:
-    """Whether any distribution may have such entry points.
+    """Whether any distribution may have entry points of the group.
 
     A look at their files takes a millisecond; importing importlib.metadata takes 20, which every program would pay.
     """
@@ -125,7 +125,7 @@ def _any() -> bool:
 
 
 def _holds(file: Path, text: bytes) -> bool:
-    """Whether a file holds a text; not where there is none, or it may not be read."""
+    """Whether `file` contains `text`; False where it does not exist or cannot be read."""
     try:
         return text in file.read_bytes()
     except OSError:

@@ -1,9 +1,10 @@
-"""What makes a process that was forked from one with several threads work: only the thread that forked is in it.
+"""Keep a process usable that was forked from one with several threads: only the forking thread exists in it.
 
-A lock that another thread held stays locked for ever, and what another thread was importing stays half imported.
+A lock held by another thread would stay locked for ever, and a module that another thread was importing would stay
+half imported.  So locks made by `lock` are free in the child, and a fork waits for imports and for `whole` locks.
 
-What concurrent.futures and logging register for forks takes a lock before and releases it after: were they imported
-by another thread in between, the second half would run alone.  So they are imported with this module.
+concurrent.futures and logging register functions that take a lock before a fork and release it after.  If another
+thread imported them in between, only the release would run.  So they are imported with this module.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _PATIENCE = 30.0
 _LOCKS: WeakSet[Any] = WeakSet()
 _WHOLE: list[Any] = []
 _held = threading.local()
-"""Those of them that a thread holds while it forks."""
+"""The `_WHOLE` locks that the forking thread holds during a fork."""
 
 Value = TypeVar("Value")
 
@@ -34,7 +35,7 @@ Value = TypeVar("Value")
 def lock(whole: bool = False) -> threading.RLock:
     """A lock that is free in a forked process.
 
-    whole: it is held for moments only, and a fork waits for it, so that there is no half of what it guards.
+    whole: the lock is held for moments only, and a fork waits for it, so that what it guards is never half done.
     """
     made = threading.RLock()
     _LOCKS.add(made)
@@ -66,7 +67,7 @@ class once(Generic[Value]):  # noqa: N801
     @overload
     def __get__(self, instance: object, owner: type) -> Value: ...
     def __get__(self, instance: Any, owner: type) -> Any:
-        """The value; of the class, the property itself."""
+        """The value; read from the class, the property itself."""
         if instance is None:
             return self
         kept: dict[str, Any] = instance.__dict__
@@ -76,7 +77,7 @@ class once(Generic[Value]):  # noqa: N801
 
 
 def _importing() -> bool:
-    """Whether another thread is in an import that scanopt makes."""
+    """Whether another thread is inside an import that scanopt makes."""
     here = threading.get_ident()
     return any(_imports(frame) for ident, frame in sys._current_frames().items() if ident != here)
 
@@ -98,7 +99,7 @@ def _before() -> None:
         if not _importing():
             _held.locks = held
             return
-        _let_go(held)  # what is imported may need them
+        _let_go(held)  # the import may need these locks
         time.sleep(0.001)
 
 

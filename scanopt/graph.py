@@ -17,10 +17,10 @@ clone_replace = graph_replace = clone
 
 
 def ancestors(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
-    """All variables that these are computed from, themselves included; nothing behind the blockers.
+    """All variables that `graphs` are computed from, themselves included; nothing behind the blockers.
 
-    graphs: the variables.  blockers: variables that are found, but not what they are computed from.
-    Each comes after those that it is computed from.  Variables inside the steps of loops are not among them.
+    blockers: variables that are included, but not what they are computed from.
+    Each variable comes after those that it is computed from.  Variables inside the steps of loops are left out.
 
     >>> from scanopt import tensor as T
     >>> x = T.dvector("x")

@@ -129,14 +129,14 @@ def interpret(
 
 @dataclass
 class _Machine:
-    """One run: the option, and the order of computation of each step, found once."""
+    """One run: its options, and the order of computation of each loop's step, found once."""
 
     extended: bool
     profiled: bool = False
     orders: dict[Scan, list[Node]] = field(default_factory=dict[Scan, list[Node]])
 
     def widen(self, value: Array) -> Array:
-        """The value as it is computed with: in long double where that is asked for."""
+        """The value in the dtype that is computed in: long double with `extended`."""
         wide = _WIDE.get(value.dtype.kind) if self.extended else None
         return value if wide is None else value.astype(wide)
 
@@ -154,7 +154,7 @@ class _Machine:
         return on_the_heap(self.values(outputs, env, order))
 
     def values(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> Waiting[list[Array]]:
-        """The same, as it waits for what lies deeper."""
+        """The same as a generator that yields nested computations, which `on_the_heap` runs."""
         node: Node | None = None
         try:
             for node in schedule(outputs, env, lazy=True) if order is None else order:
@@ -174,11 +174,11 @@ class _Machine:
         return [self.value(v, env) for v in outputs]
 
     def value(self, v: Variable, env: Env) -> Array:
-        """A value that is known already, or that of a leaf."""
+        """The value of `v`: from `env`, or that of a leaf."""
         return env[v] if v in env or v.owner is not None else env.setdefault(v, self.leaf(v))
 
     def apply(self, node: Apply, args: list[Array]) -> Array:
-        """One operator, its result checked against the graph."""
+        """Apply one operator, and check its result against the type in the graph."""
         if self.extended:
             return self.widen(_extended(node.op, args))
         result = np.asarray(node.op.bind(np)(*laid_out(node.op, args)))
@@ -189,7 +189,7 @@ class _Machine:
         return result
 
     def scan(self, node: Scan, env: Env) -> Waiting[list[Array]]:
-        """The outputs of a loop."""
+        """Run a loop; return its outputs."""
         for requirement in node.requires:
             self.value(requirement.check, env)
         steps = int(self.value(node.n_steps, env))
@@ -244,7 +244,7 @@ class _Loop:
         return list(init) if isinstance(state, MitSot) else [init]
 
     def reads(self, t: int) -> Env:
-        """What step t starts from."""
+        """The values of all variables that step `t` reads."""
         env: Env = {inner: np.asarray(x[t]) for inner, x in self.sequences}
         env.update(self.held)
         for m, buffer in zip(self.node.mit_mots, self.buffers, strict=True):
@@ -269,7 +269,7 @@ class _Loop:
         return node.until is not None and bool(self.machine.value(node.until, env))
 
     def _write(self, t: int, env: Env) -> None:
-        """Write what step t gives into the buffers."""
+        """Write the results of step `t` into the mit-mot buffers."""
         for m, buffer in zip(self.node.mit_mots, self.buffers, strict=True):
             for tap, v in zip(m.out_taps, m.output_states, strict=True):
                 value = self.machine.value(v, env)
@@ -291,6 +291,6 @@ def _extended(op: Op, args: list[Array]) -> Array:
     options = {k: wide.get(p, p) if isinstance(p, str) else p for k, p in op.params}
     try:
         return np.asarray(Op.make(op.name, **options).bind(np)(*args))
-    except (TypeError, ValueError, NotImplementedError):  # an error of the values comes again
+    except (TypeError, ValueError, NotImplementedError):  # an error caused by the values is raised again below
         narrow = {np.dtype(np.longdouble): np.float64, np.dtype(np.clongdouble): np.complex128}
         return np.asarray(op.bind(np)(*(a.astype(narrow.get(a.dtype, a.dtype)) for a in args)))

@@ -11,8 +11,8 @@ __all__ = ["library"]
 def library(module: str, extra: str, what: str) -> Any:
     """A module of another library.  Raises ImportError, saying what to install, where it is not installed.
 
-    extra: the extra of this package that brings the library; "" for one that this package always brings, and a
-    program that was saved may have to do without.  what: the function that needs it.
+    extra: the extra of this package that brings the library; "" for a library that this package always brings, but
+    that may be missing where a saved program runs alone.  what: the function that needs it.
 
     >>> library("nonesuch.core", "jax", "from_jax")
     Traceback (most recent call last):

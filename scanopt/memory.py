@@ -9,7 +9,7 @@ from numbers import Real
 __all__ = ["FREE", "as_bytes", "bytes_text"]
 
 FREE = "free"
-"""What the machine, or the container, has free."""
+"""The memory that the machine, or the container, has free."""
 
 _UNITS: dict[str, int] = {"": 1, "B": 1} | {
     f"{letter}{two}B": (1024 if two else 1000) ** n for n, letter in enumerate("KMGT", 1) for two in ("", "I")
@@ -17,7 +17,7 @@ _UNITS: dict[str, int] = {"": 1, "B": 1} | {
 
 
 def as_bytes(memory: object) -> float | None:
-    """A number of bytes, of a number or a text; None of "free".
+    """The number of bytes that a number or a text stands for; None for "free".
 
     Raises TypeError or ValueError for anything else, saying what is expected.
 
@@ -36,7 +36,7 @@ def as_bytes(memory: object) -> float | None:
         raise kind(f"{expected}, found {memory!r}")
     try:
         number = float(found)
-    except OverflowError:  # of an integer
+    except OverflowError:  # an integer too large for a float
         number = math.inf if str(found)[:1] != "-" else -math.inf
     if not number > 0:  # NaN, too
         raise ValueError(f"{expected}, found {memory!r}")
@@ -65,6 +65,6 @@ def bytes_text(n: float) -> str:
     if not math.isfinite(n):
         return "any number of bytes"
     for unit in ("TB", "GB", "MB", "KB"):
-        if n >= 0.9995 * _UNITS[unit]:  # which are so many with three digits
+        if n >= 0.9995 * _UNITS[unit]:  # the numbers that round to at least one unit
             return f"{n / _UNITS[unit]:.3g} {unit}"
     return f"{n:.0f} byte{'s' * (round(n) != 1)}"

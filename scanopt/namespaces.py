@@ -1,4 +1,4 @@
-"""Modules of `theano.tensor` and its heirs: other names for functions of `scanopt.tensor`: T.nlinalg.matrix_inverse."""
+"""Modules of `theano.tensor` and its heirs, as other names for functions of `scanopt.tensor`, such as nlinalg.inv."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ NAMESPACES: dict[str, Mapping[str, str] | None] = {
     "raw_random": {name: f"random.{name}" for name in ("uniform", "normal", "binomial", "multinomial", "permutation",
                                                         "choice", "poisson")} | {"random_integers": "random.integers"},
 }  # fmt: skip
-"""Each module's names and what they are in `scanopt.tensor`; None for all of its names.  A name that leads nowhere yet
-is left out of `dir`."""
+"""For each module, its names with their paths in `scanopt.tensor`; None stands for all names there.  A name whose path
+does not exist is left out of `dir`."""
 
 
 class Namespace:
-    """One of these modules.
+    """One module of NAMESPACES.
 
     >>> from scanopt import tensor as T
     >>> T.nlinalg.matrix_inverse is T.linalg.inv
@@ -48,7 +48,7 @@ class Namespace:
     """
 
     def __init__(self, name: str, get: Callable[[str], Any], everything: Callable[[], Sequence[str]]) -> None:
-        """get, everything: a name of `scanopt.tensor`, and all of them."""
+        """get: looks up a name in `scanopt.tensor`.  everything: lists all names there."""
         self.__name__ = f"scanopt.tensor.{name}"
         self._names, self._get, self._everything = NAMESPACES[name], get, everything
 

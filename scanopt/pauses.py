@@ -13,12 +13,12 @@ __all__ = ["without_collections"]
 
 _lock = lock(whole=True)
 _pauses: list[bool] = []
-"""Of each pause that goes on: whether collections ran before the first of them."""
+"""For each pause in progress: whether the collector was on before the first of them."""
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """No cyclic garbage is collected within, in any thread: each collection looks at all that was made so far.
+    """Pause the cyclic garbage collector in all threads: each collection would visit every object made so far.
 
     >>> with without_collections():
     ...     gc.isenabled()
@@ -38,7 +38,7 @@ def without_collections() -> Iterator[None]:
 
 
 def _forked() -> None:
-    """In a process that was forked during pauses of other threads, these would never end."""
+    """End all pauses in a forked process: those of other threads would never end there."""
     if _pauses and _pauses[0]:
         gc.enable()
     _pauses.clear()

@@ -1,7 +1,7 @@
-"""Progress on a terminal: work of more than a second says how far it is, by rich where that is installed.
+"""Progress bars on a terminal for work that takes more than a second, drawn by rich where it is installed.
 
-Nothing is shown, and next to nothing done, where the standard error is no terminal, in notebooks' threads, and with
-`config.progress = "never"`.
+Nothing is shown, and almost no time is spent, where standard error is no terminal, in threads other than the main one,
+and with `config.progress = "never"`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ DELAY = 1.0
 
 
 class Tell(Protocol):
-    """Says how far some work is."""
+    """A function that reports how far some work is."""
 
     def __call__(self, text: str = "", done: int | None = None) -> None:
-        """text: what is being done.  done: how many parts are."""
+        """text: what is being done.  done: the number of finished parts."""
 
 
 def _silent(text: str = "", done: int | None = None) -> None:
@@ -46,7 +46,7 @@ class _Display:
         self._shown = 0
 
     def add(self, what: str, total: int | None) -> TaskID:
-        """Show some work; its number."""
+        """Show a new task; return its number."""
         if self._progress is None:
             self._progress = self._begun()
         self._shown += 1
@@ -65,13 +65,13 @@ class _Display:
         return made
 
     def update(self, task: TaskID, text: str, done: int | None, total: int | None) -> None:
-        """Say how far it is."""
+        """Show how far a task is."""
         if self._progress is not None:
             count = "" if total is None or done is None else f"{done}/{total}"
             self._progress.update(task, description=text, completed=done, count=count, refresh=True)
 
     def remove(self, task: TaskID) -> None:
-        """Show it no longer."""
+        """Stop showing a task."""
         self._shown -= 1
         if self._progress is not None:
             self._progress.remove_task(task)
@@ -84,7 +84,7 @@ _DISPLAY = _Display()
 
 
 def _wanted() -> bool:
-    """Whether there is somebody who sees it."""
+    """Whether progress is to be shown: on a terminal or always, in the main thread, and where rich is installed."""
     if config.progress == "never" or threading.current_thread() is not threading.main_thread():
         return False
     there = config.progress == "always" or bool(getattr(sys.stderr, "isatty", bool)())
@@ -93,10 +93,10 @@ def _wanted() -> bool:
 
 @contextmanager
 def working(what: str, total: int | None = None) -> Iterator[Tell]:
-    """Say how far some work is, from its first second on.
+    """Show how far some work is, once it has taken a second.
 
-    total: the number of its parts, None if it is not known.  Gives a function that takes a text and the number of
-    parts that are done.
+    total: the number of its parts, None if it is not known.  Yields a function that takes a text and the number of
+    finished parts.
 
     >>> with working("rounds") as tell:
     ...     tell("round 1")
@@ -121,7 +121,7 @@ def working(what: str, total: int | None = None) -> Iterator[Tell]:
 
 
 def each(what: str, items: Sequence[T], name: Callable[[T], str] = str) -> Iterator[T]:
-    """The items, one after the other, while it is shown which one is worked on.
+    """Yield the items one after the other, and show which one is being worked on.
 
     >>> list(each("laws", ["a", "b"]))
     ['a', 'b']

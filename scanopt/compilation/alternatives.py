@@ -1,4 +1,4 @@
-"""What programs for other sizes are chosen from; it can be kept with a program, and is read when it is first needed."""
+"""The forms that programs for other sizes are chosen from; kept with a program, and unpickled when first needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Alternatives", "Known", "alternatives_of"]
 
 
 class Forms:
-    """All forms that were found for a function, and those chosen first; unpickled, they are read when asked for."""
+    """All forms found for a function, and those chosen first; once unpickled, they are read when asked for."""
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed
@@ -35,7 +35,7 @@ class Forms:
 
     @staticmethod
     def of(graph: TermGraph, chosen: Chosen) -> Forms:
-        """These forms."""
+        """Wrap an e-graph and the choice made in it."""
         made = Forms(b"")
         vars(made)["all"] = graph, chosen
         return made
@@ -46,9 +46,9 @@ class Forms:
 
 @dataclass(frozen=True)
 class Alternatives:
-    """What programs for other sizes are chosen from.
+    """The forms that programs for other sizes are chosen from.
 
-    own: the arguments that the first program is for.  magnitudes: what of a call counts.
+    own: the operands that the first program was chosen for.  magnitudes: the sizes of a call that matter.
     """
 
     own: Mapping[str, Operand]
@@ -58,7 +58,7 @@ class Alternatives:
 
 @dataclass(frozen=True)
 class Known:
-    """Results that are kept of a function that was optimized before."""
+    """The results of an optimization that were kept, so that a function need not be optimized again."""
 
     program: Program
     report: Report
@@ -66,7 +66,7 @@ class Known:
 
 
 def alternatives_of(plan: OptimizationPlan) -> Alternatives | None:
-    """Those of an optimized plan; None where no call can differ, or a search would take longer than one should wait."""
+    """The alternatives of an optimized plan; None where no call can differ or a search would take too long."""
     done = plan.done
     if done.egraph.size > MANY:
         return None

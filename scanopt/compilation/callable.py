@@ -37,7 +37,7 @@ def compiled(program: Program, backend: str, threads: int | None = None, others:
 
 
 def _on_threads(backend: str, threads: int | None) -> Any:
-    """An executor that runs on at most so many threads, where it runs on several."""
+    """The executor of this name, limited to `threads` threads if it can run on several."""
     chosen = executor(backend)
     return chosen.on_threads(threads) if hasattr(chosen, "on_threads") else chosen
 
@@ -75,9 +75,9 @@ class Runnable:
         return s.pack(results[: len(s.outputs)])
 
     def _enter_quickly(self) -> None:
-        """Calls with arrays like those of an earlier call go straight to the kernel, if the whole program is one.
+        """Let calls with arrays like those of an earlier call go straight to the kernel, if the whole program is one.
 
-        They have plans then, and a function in C takes the place of `__call__`, which it calls for all others.
+        Such calls have plans: a function in C takes the place of `__call__`, and calls it where there is no plan.
         """
         s = self._signature
         entry = getattr(self._compiled, "entry", None)
@@ -178,7 +178,7 @@ class Runnable:
 
     @property
     def _runs(self) -> tuple[Any, ...]:
-        """What runs the programs that were made so far."""
+        """The callables of the programs that were made so far."""
         return (self._compiled,) if self._regions is None else self._regions.runs()
 
     @property

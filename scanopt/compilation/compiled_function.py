@@ -58,7 +58,7 @@ class Function(Runnable, Displayed):
 
     @without_collections()
     def __init__(self, plan: OptimizationPlan, name: str | None, known: Known | None = None, profile: str = "") -> None:
-        """known: where there is nothing to optimize any more.  profile: a title, "" for none."""
+        """known: the results of an earlier optimization, if any.  profile: a title, "" for none."""
         super().__init__(plan.request.signature, name)
         self.example = plan.request.example
         self.last_call: Sequence[Any] | None = None
@@ -87,14 +87,14 @@ class Function(Runnable, Displayed):
             self._enter_quickly()
 
     def _adapt(self) -> None:
-        """Find programs for the sizes of calls, if there may be any."""
+        """Set up the choice of programs for the sizes of calls, if there are alternatives."""
         if (among := self.alternatives) is not None:
             first = self.program, self._compiled, self.cost
             self._regions = Regions(among, self._plan, first, self._lowered, self._run_by)
 
     @once
     def alternatives(self) -> Alternatives | None:
-        """What programs for other sizes are chosen from, if that was requested and costs are times."""
+        """The forms that programs for other sizes are chosen from; None unless requested, with costs that are times."""
         asked = self._plan.request
         if asked.optimizes and asked.adapts and unit_of(self._plan.settings.cost):
             return alternatives_of(self._plan)
@@ -135,7 +135,7 @@ class Function(Runnable, Displayed):
         results: list[Any] = interpret(s.results, dict(given), profiled=self._plan.request.profiled)
         return results
 
-    # Others like it
+    # Variants
 
     def copy(
         self,
@@ -355,8 +355,8 @@ class Function(Runnable, Displayed):
     def widget(self, measure: bool = False, height: int = 640) -> Any:
         """The page of `show` as a Jupyter widget: put it at the end of a notebook's cell.
 
-        measure: see `history`.  height: in pixels.  Its `place` is what is looked at, and leads there when it is set:
-        "#steps/3?v24".  Raises ImportError where anywidget is not installed: pip install scanopt[notebook].
+        measure: see `history`.  height: in pixels.  Its `place` is the part of the page that is shown, and setting it
+        shows another: "#steps/3?v24".  Raises ImportError without anywidget: pip install scanopt[notebook].
         """
         page = features.page_html(self.history(measure))
         return features.page_widget({self.name or "function": page}, height)
@@ -369,7 +369,7 @@ _WATCHERS: list[list[Function]] = []
 def watching(made: list[Function] | None = None) -> Iterator[list[Function]]:
     """Collect the functions compiled inside the block, in order.  made: the list that they are appended to.
 
-    They are optimized, not read from disk, since how that goes is what people watch.
+    They are optimized rather than read from disk, since watchers ask how they were optimized.
 
     >>> with watching() as made:
     ...     pass
@@ -386,7 +386,7 @@ def watching(made: list[Function] | None = None) -> Iterator[list[Function]]:
 
 
 def watched(made: Function) -> Function:
-    """The function itself, which each `watching()` has now."""
+    """Add a function to the list of each active `watching()`; return it."""
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
@@ -395,5 +395,5 @@ def watched(made: Function) -> Function:
 def _restored(
     plan: OptimizationPlan, name: str | None, program: str, report: Report, alternatives: Alternatives | None = None
 ) -> Function:
-    """A function that was pickled."""
+    """Restore a pickled function."""
     return Function(plan, name, Known(from_json(program), report, alternatives))

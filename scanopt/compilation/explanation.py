@@ -28,12 +28,12 @@ from scanopt.program.lower import lower
 __all__ = ["Explanation", "Recording", "Step", "explain", "record", "told"]
 
 _SECONDS = 0.2
-"""For each program on the way."""
+"""Seconds to search for each program on the way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One more law in use.  doc: what it says in words.
+    """One law in use, the cost before and after it, and the program after it.  doc: the law in words.
 
     A law that saves nothing yet is listed because the next ones need what it made.
     """
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Explanation(Displayed):
-    """The way from the program as written to the result, and the bytes that both hold at their peaks."""
+    """The laws in use, which lead from the program as written to the result, and the peak bytes of both programs."""
 
     initial: Program
     final: Program
@@ -101,14 +101,14 @@ def record(
     asking: Asking | None = None,
     before: Optimized | None = None,
 ) -> Recording:
-    """Optimize once more, noting down where forms come from.
+    """Optimize once more, recording where forms come from.
 
-    laws: those that may fire.  before: what they came to; what was chosen then is chosen again where the e-graph is
-    the same.
+    laws: those that may fire.  before: the result of optimizing with them before, whose choice is kept where the
+    e-graph is the same.
     """
     written = as_written(program, settings)
     done = optimize(program, laws, settings, noted=True, asking=asking, before=before)
-    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
+    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # the program as written was chosen
         return Recording(program, laws, settings, written, done, Derivation({}, {}), (), asking)
     chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
     way = derivation(done.looks[-1], chosen)
@@ -116,12 +116,12 @@ def record(
 
 
 def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:
-    """Optimize once more, noting down where forms come from; then tell how.  laws: those that may fire."""
+    """Optimize once more, recording where forms come from; explain the result.  laws: those that may fire."""
     return told(record(program, laws, settings))
 
 
 def told(recorded: Recording) -> Explanation:
-    """The laws in use of an optimization, each with the program after it."""
+    """Explain a recorded optimization: the laws in use, each with the program after it."""
     named, exact = {x.name: x for x in recorded.laws}, recorded.settings.fp == "exact"
     written, final = recorded.written, recorded.done.extraction
     initial = current = lower(written, exact)
@@ -138,13 +138,13 @@ def told(recorded: Recording) -> Explanation:
 
 
 def _stages(done: Optimized, way: Derivation) -> Iterator[tuple[str, Extraction | None]]:
-    """The laws in use, in the order of their rounds, and what can be chosen with each and those before it."""
+    """Yield the laws in use, in the order of their rounds, each with a program chosen with it and those before it."""
     earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
     names = [*dict.fromkeys([*earlier, *way.laws])]
     makers = {*way.forms.values()}
     last: Extraction | None = None
     for n, name in enumerate(names[:-1]):
-        # The classes are those of the end: what laws save that only unite forms shows from the first step on.
+        # Classes are those at the end: savings of laws that only unite forms show from the first step on.
         new = name in makers or not n
         last = _cheapest(done, way.forms, {"", *names[: n + 1]}, last) if new else last
         yield name, last if new else None
@@ -155,9 +155,9 @@ def _stages(done: Optimized, way: Derivation) -> Iterator[tuple[str, Extraction 
 def _cheapest(
     done: Optimized, forms: Mapping[Form, str], laws: Container[str], last: Extraction | None
 ) -> Extraction | None:
-    """A cheap program of the forms as written and of those on the way that some laws led to.
+    """Choose a cheap program from the forms as written and those that `laws` made on the way (`forms`).
 
-    last: that of fewer laws, which is taken again where there is nothing more to choose from.
+    last: the choice for fewer laws, which is returned again where there is nothing more to choose from.
     """
     written, problem = done.looks[-1].provenance.written, done.extraction.problem
 

@@ -109,7 +109,7 @@ def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
 
 
 def _modes(chosen: Mode, asked: Signature, known: Sequence[Law], order: Schedule) -> list[Mode]:
-    """The modes of a function and of its loops.  Raises ValueError where they or a schedule name no law there is."""
+    """The modes of a function and of its loops.  Raises ValueError where they or the schedule name an unknown law."""
     names = [n for x in known for n in (x.name, x.ruleset)]
     order.check(names)
     modes = [chosen, *(node.mode for node in loops_of(asked.results) if node.mode is not None)]
@@ -126,7 +126,7 @@ def _permitted(known: Sequence[Law], modes: Sequence[Mode], fp: str, exclude: An
 
 
 def _profiled(profile: Any, name: str | None) -> str:
-    """The title of a function's profile, "" for none.  Raises TypeError for a name or profile that is none."""
+    """The title of a function's profile, "" for none.  Raises TypeError for a name or a profile of the wrong type."""
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a string, found {name!r}")
     if not (isinstance(profile, str) or is_truth(profile)):
@@ -135,7 +135,7 @@ def _profiled(profile: Any, name: str | None) -> str:
 
 
 def _adapts(adapt: Any) -> bool:
-    """Whether a function finds programs for the sizes of calls.  Raises TypeError for anything but a truth value."""
+    """Whether a function chooses programs by the sizes of calls.  Raises TypeError for anything but a truth value."""
     if not (adapt is None or is_truth(adapt)):
         raise TypeError(f"adapt must be True or False, found {show(adapt)}")
     return bool(config.adapt if adapt is None else adapt)
@@ -152,6 +152,6 @@ def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostMo
 
 
 def _limit(memory: float | str | None, backend: str) -> float | None:
-    """The bytes that a program may hold; None for what the machine has free, which says nothing of a device."""
+    """The bytes that a program may hold; None for what the machine has free, infinity for that of a device."""
     found = as_bytes(config.memory if memory is None else memory)
     return math.inf if found is None and getattr(executor(backend), "on_device", False) else found

@@ -84,9 +84,9 @@ def Param(  # noqa: N802  the documented name
 
 
 def read_inputs(inputs: Any, downcast: bool | None) -> tuple[In, ...]:
-    """What `function` was given as inputs: variables, `In`s and pairs (variable, default value).
+    """Read the inputs given to `function`: variables, `In`s and pairs (variable, default value).
 
-    downcast: for those that do not say.  Raises TypeError, ValueError.
+    downcast: for inputs that do not set `allow_downcast`.  Raises TypeError, ValueError.
     """
     if isinstance(inputs, Variable | In) or not isinstance(inputs, list | tuple):
         raise TypeError(f"inputs must be a list of symbolic arrays, found {show(inputs)}; write function([x], ...)")
@@ -144,7 +144,7 @@ def _update(place: str, x: In) -> Variable | None:
 
 
 def _read_there(x: In, value: Any) -> Array:
-    """An array on a device for this input."""
+    """An array on a device as a value for this input, converted as far as its rules allow."""
     v = x.variable
     if value.ndim != v.ndim:
         raise TypeError(f"{describe(v)} expected {v.ndim} axes, found an array on a device with {value.ndim}")

@@ -1,7 +1,7 @@
-"""Sizes of calls by their order of magnitude: which calls are so alike that one program is the cheapest for all.
+"""Sizes of calls by their order of magnitude: calls of one region are so alike that one program serves all of them.
 
-A length counts as the power of two that is next to it.  Lengths that differ by one or two stay as far apart, since a
-program may add such a number to one and ask for the other: x[1:] + y is no program for lengths that do not fit.
+A length is rounded to the nearest power of two.  Lengths that differ by one or two keep their difference, since a
+program may need one length to be another one plus such a number: x[1:] + y runs only where lengths fit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scanopt.array.types import TensorType
 __all__ = ["Magnitudes", "Region", "representatives"]
 
 NEAR = 2
-"""Lengths so little apart stay apart."""
+"""Lengths that differ by no more than this keep their difference."""
 
 _MOST = 2**63 - 1
 
 Region = tuple[int, ...]
-"""What stands for the lengths, then for the numbers, of all calls that are alike."""
+"""The rounded lengths, then the rounded numbers, that all calls of one region have."""
 
 
 def magnitude(n: int) -> int:
@@ -50,7 +50,7 @@ def bounds(n: int) -> tuple[int, int]:
 
 
 def representatives(lengths: Iterable[int]) -> dict[int, int]:
-    """What stands for each of the lengths of one call.
+    """The rounded length for each of the lengths of one call.
 
     >>> representatives([1000, 1001, 10])
     {10: 8, 1000: 1024, 1001: 1025}
@@ -66,9 +66,10 @@ def representatives(lengths: Iterable[int]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Magnitudes:
-    """What of a call's arguments counts.
+    """The sizes of a call's arguments that matter for the choice of a program.
 
-    types: of the inputs and shared variables.  numbers: those whose values decide lengths or steps.
+    types: of the inputs and shared variables.  numbers: which of these are scalars whose values decide lengths or
+    steps.  shaped: which of them are arrays with lengths that their types leave open.
     """
 
     types: tuple[TensorType, ...]
@@ -87,17 +88,17 @@ class Magnitudes:
         return bool(self.numbers or self.shaped)
 
     def exactly(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """All of the sizes of a call that counts."""
+        """The sizes of a call that matter, as they are."""
         return *[values[i].shape for i in self.shaped], *[int(values[i]) for i in self.numbers]
 
     def region(self, values: Sequence[Any]) -> Region:
-        """What stands for the sizes of a call, and of all that are like it."""
+        """The region of a call: its rounded sizes, which similar calls share."""
         lengths = [n for i in self.shaped for n in self._open(i, values[i].shape)]
         near = representatives(lengths)
         return *[near[n] for n in lengths], *[self._number(i, int(values[i])) for i in self.numbers]
 
     def limits(self, values: Sequence[Any]) -> dict[int, tuple[int, int]]:
-        """By argument that is a number: from where to where calls of the same lengths are alike."""
+        """For each number, by its argument's position, the least and the greatest value of its region."""
         out: dict[int, tuple[int, int]] = {}
         for i in self.numbers:
             low, high = bounds(int(values[i]))
@@ -105,7 +106,7 @@ class Magnitudes:
         return out
 
     def operands(self, region: Region, first: Mapping[str, Operand]) -> dict[str, Operand]:
-        """The arguments that stand for a region.  first: those of the program at hand, for what does not count."""
+        """Operands that represent a region.  first: those of the first program, for arguments that do not matter."""
         left = iter(region)
         out = dict(first)
         for i in self.shaped:
@@ -117,7 +118,7 @@ class Magnitudes:
         return out
 
     def _open(self, i: int, shape: Sequence[int]) -> list[int]:
-        """The lengths of an argument that its type does not tell."""
+        """The lengths of an argument that its type leaves open."""
         return [n for n, known in zip(shape, self.types[i].shape, strict=True) if known is None]
 
     def _number(self, i: int, n: int) -> int:

@@ -15,18 +15,17 @@ from scanopt.compilation.compiled_function import Function
 __all__ = ["least_seconds", "peak_bytes", "seconds_per_call", "settle", "shared_kept", "values_of"]
 
 _MOST_BUILDS = 5
-"""So many calls in a row may each ask for other kernels."""
+"""The most calls in a row that may each request other kernels."""
 
 
 def values_of(f: Function) -> Sequence[Any] | None:
-    """What to call it with: its example, or its last call inside `watching()`, or None."""
+    """The arguments to call `f` with: its example, or those of its last call inside `watching()`, or None."""
     return f.example if f.example is not None else f.last_call
 
 
 @contextmanager
 def shared_kept(f: Function) -> Iterator[Callable[[], None]]:
-    """Inside the block calls may update shared variables; after it, and when the given function is called, they
-    are as before."""
+    """Restore the shared variables that `f` updates after the block, and whenever the yielded function is called."""
     kept = {x: x.get_value() for x in f.updates}
 
     def restore() -> None:
@@ -40,7 +39,7 @@ def shared_kept(f: Function) -> Iterator[Callable[[], None]]:
 
 
 def settle(call: Callable[[], object]) -> None:
-    """Call it until its kernels are compiled, which happens beside the first calls."""
+    """Call a function until its kernels are compiled, which happens in the background of the first calls."""
     for _ in range(_MOST_BUILDS):
         call()
         if not wait_for_builds():
@@ -48,7 +47,7 @@ def settle(call: Callable[[], object]) -> None:
 
 
 def seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
-    """The median of at least three calls, and of as many as fit in the budget, once its kernels are compiled.
+    """The median of at least three calls, and of as many as fit in `budget` seconds, once kernels are compiled.
 
     >>> seconds_per_call(lambda: None, budget=0.001) < 1
     True

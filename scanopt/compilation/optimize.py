@@ -34,12 +34,12 @@ __all__ = ["Asking", "Optimized", "Settings", "as_written", "optimize"]
 
 
 _CALLS = 300
-"""No exact search for a better program takes longer than so many calls of the one at hand."""
+"""An exact search for a better program takes no longer than this many calls of the one found so far."""
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What steers one optimization, beside the laws.
+    """The settings of one optimization, beside the laws.
 
     example: values of inputs by key, for sizes.  extraction_seconds: limit of the exact search, which also takes no
     longer than three hundred calls of the program if costs are nanoseconds (but three seconds are always allowed).
@@ -63,8 +63,8 @@ class Settings:
 class Optimized:
     """The result, the e-graph it came from, and where the time went.
 
-    written: the program as written.  looks: for each time that the program was looked at, where forms come from, if
-    that was to be noted.  budget: the bytes that it was to hold at most.
+    written: the program as written.  looks: for each saturation, where forms come from, if that was recorded.
+    budget: the most bytes that the program may hold.
     """
 
     extraction: Extraction
@@ -78,16 +78,16 @@ class Optimized:
 
 @dataclass(frozen=True)
 class _Known:
-    """Prices and sizes of operators of certain arguments, shared by the programs as written and as optimized.
+    """Sizes and prices of operators on given arguments, shared by the programs as written and as optimized.
 
-    results: of what type and shape.  evaluations: what they cost, and their bytes.
+    results: the types and shapes of their results.  evaluations: their costs and bytes.
     """
 
     results: dict[Hashable, Operand] = field(default_factory=dict[Hashable, Operand])
     evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
 
     def problem(self, graph: TermGraph, settings: Settings) -> Problem:
-        """The choice of a program from a graph."""
+        """The problem of choosing a program from a graph."""
         sizes = Sizes(graph, example_operands(graph, settings.example), self.results)
         return Problem(graph, sizes, settings.cost, evaluations=self.evaluations)
 
@@ -98,7 +98,7 @@ def as_written(program: Encoded, settings: Settings) -> Extraction:
 
 
 _LOOKS = 3
-"""So often, at most, is a program looked at: each time as laws have simplified its text."""
+"""The most times that a program is saturated: each further time, laws have simplified its text."""
 
 
 class Asking(Protocol):
@@ -119,9 +119,9 @@ def _saturated(
     asking: Asking | None,
     meanwhile: Callable[[], object],
 ) -> tuple[float, Saturation, TermGraph]:
-    """The seconds until a program is loaded, how saturation went, and the e-graph.
+    """Saturate a program: the seconds until it was loaded, how saturation went, and the e-graph.
 
-    meanwhile: what this process does while laws run.
+    meanwhile: called in this process while laws run.
     """
     known: set[Given] = set()
     found: tuple[float, Saturation, TermGraph] | None = None
@@ -165,8 +165,8 @@ def optimize(
 ) -> Optimized:
     """The cheapest program that the laws make of `program`.
 
-    noted: note down where forms come from.  asking: asks each e-graph that is looked at, the last one last.  before:
-    what the same laws and settings came to before; what was chosen then stays where the e-graph is the same again.
+    noted: record where forms come from.  asking: queries each saturated e-graph, the last one last.  before: the result
+    of an earlier run with the same laws and settings, whose choice is kept where the e-graph is the same again.
     """
     start = time.perf_counter()
     looks: list[Look] | None = [] if noted else None
@@ -192,7 +192,7 @@ def optimize(
 
 @contextmanager
 def _naming_own(laws: Sequence[Law]) -> Iterator[None]:
-    """If a law is found to be false, the laws that do not come with scanopt are named below the error."""
+    """If a law is found to be false, name the laws that do not come with scanopt below the error."""
     try:
         yield
     except UnsoundLawError as error:
@@ -218,12 +218,12 @@ def _require_one_type(x: Extraction) -> None:
 
 
 _FEW = 100
-"""Where there are no more values to choose: if the program as written is cheaper than what was found, some of its loops
-are one loop in the e-graph, which pays to run over once more than the results ask for."""
+"""The most values for which the wider problem is searched as well: if the program as written is cheaper than what was
+found, some of its loops are one loop in the e-graph, which it pays to run once more than the results need."""
 
 
 def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known: _Known) -> tuple[Extraction, float]:
-    """The cheapest program that holds no more than it may, and how many bytes that is.
+    """The cheapest program within the memory budget, and that budget in bytes.
 
     The program as written is compared in any case: laws may have hidden its forms behind others that are dearer.
     """

@@ -38,8 +38,8 @@ NOT_KEPT = (
 class Request:
     """The request of a compilation.
 
-    laws: those that may fire; None after pickling, which keeps their names, and None for these where the laws or the
-    costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
+    laws: those that may fire; None after pickling.  law_names: their names, which pickling keeps, unless the laws or
+    the costs are a user's own.  known: all laws there were to choose from, None for the standard ones.
     mode: of the function; loops may have modes of their own.  example: values for sizes, or None.
     profiled: whether the times of all loops are collected.  adapts: whether other sizes may have other programs.
     threads: that a kernel may run on, None for as many as there are processors.
@@ -59,7 +59,7 @@ class Request:
     law_names: tuple[str, ...] | None = None
 
     def without_objects(self) -> Request:
-        """The same as what can be pickled: names in place of laws, no cost model of a user's own."""
+        """The same request without what cannot be pickled: names in place of laws, no cost model of a user's own."""
         own = not unit_of(self.settings.cost)
         names = self.law_names
         if self.laws is not None:
@@ -71,9 +71,9 @@ class Request:
 
 
 class OptimizationPlan:
-    """What optimization starts from, and what it found: each part is made when it is first asked for.
+    """The start of an optimization and its results: each part is computed when it is first asked for.
 
-    Pickled, it keeps the graph and the names of the laws, and makes the rest again.
+    A pickle keeps the graph and the names of the laws; the rest is computed again.
     """
 
     def __init__(self, request: Request) -> None:
@@ -85,7 +85,7 @@ class OptimizationPlan:
         return OptimizationPlan(replace(self.request, signature=signature))
 
     def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> OptimizationPlan:
-        """The same plan with other laws.  in_place: False leaves that out as well."""
+        """The same plan with other laws.  in_place: False also turns off results in place."""
         settings = replace(self.request.settings, in_place=in_place and self.request.settings.in_place)
         return OptimizationPlan(replace(self.request, laws=laws, settings=settings))
 
@@ -98,7 +98,7 @@ class OptimizationPlan:
 
     @property
     def known(self) -> tuple[Law, ...]:
-        """All laws that were there to choose from."""
+        """All laws that there were to choose from."""
         return standard_laws() if self.request.known is None else self.request.known
 
     @once
@@ -112,7 +112,7 @@ class OptimizationPlan:
 
     @once
     def settings(self) -> Settings:
-        """What steers optimization, with example values by the keys of the encoder."""
+        """The settings of the optimization, with example values by the keys of the encoder."""
         return replace(self.request.settings, example=_keyed(self.request.signature, self.request.example))
 
     @once

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["FILES", "file_of", "keep_program", "kept_program"]
 
 FILES = 2000
-"""So many programs are kept; beyond that those that were not used for longest are deleted."""
+"""The most programs that are kept; beyond that, the least recently used are deleted."""
 LARGEST = 2**24
-"""Bytes of a file: programs with larger constants are not kept."""
+"""The most bytes of a file: programs with larger constants are not kept."""
 PACKAGES = ("scanopt", "scanopt.rewrites", "scanopt.backends")
 _SUFFIX = ".program"
 _LOADED = time.time()
@@ -69,7 +69,7 @@ def file_of(plan: OptimizationPlan) -> Path | None:
 def kept_program(file: Path, encode_seconds: float) -> Known | None:
     """The program in a file, with what is known of it, if it was kept there; None where it has to be optimized.
 
-    encode_seconds: what the terms of the graph took, which is told of it.
+    encode_seconds: the time that encoding the graph took, for the report.
     """
     start = time.perf_counter()
     data = read_published(file)
@@ -86,10 +86,10 @@ def kept_program(file: Path, encode_seconds: float) -> Known | None:
 
 
 def keep_program(file: Path, made: Function, memory: float | None) -> None:
-    """Keep the program of a function in a file; where nothing can be written, it is not.
+    """Keep the program of a function in a file, if that can be written.
 
-    memory: the bytes that it was to hold at most, None for what was free on the machine: then it is kept only if that
-    could not matter.
+    memory: the most bytes that it may hold, None for what was free on the machine: then it is kept only if that could
+    not matter.
     """
     program, report = made.program, made.report
     if report.stopped_by or not report.fits or (memory is None and report.budget < float("inf")):
@@ -103,7 +103,7 @@ def keep_program(file: Path, made: Function, memory: float | None) -> None:
 
 
 def _may_be_kept(plan: OptimizationPlan) -> bool:
-    """Whether a text contains everything that decides which program is chosen."""
+    """Whether `_told` and the installation contain everything that decides which program is chosen."""
     return (
         config.compilation_cache
         and plan.request.optimizes
@@ -124,14 +124,14 @@ def _specs(program: Encoded) -> set[str]:
 
 @cache
 def _is_ours(name: str) -> bool:
-    """Whether an operator is one of this library's own, of which its files tell everything."""
+    """Whether all functions of an operator are this library's own, so that its files define them."""
     spec = TABLE[name]
     functions = [x for x in (getattr(spec, f.name) for f in fields(OpSpec)) if callable(x)]
     return all(str(getattr(x, "__module__", "")).partition(".")[0] == "scanopt" for x in functions)
 
 
 def _told(plan: OptimizationPlan) -> Iterator[Any]:
-    """A text of all that decides which program is chosen."""
+    """Yield everything that decides which program is chosen."""
     s, program = plan.settings, plan.program
     yield plan.request.backend, plan.request.adapts, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
     yield s.matmul_precision
@@ -147,9 +147,9 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
 
 @cache
 def _installation() -> str:
-    """What this library and those that it optimizes with are, on this machine: a change of any file changes it.
+    """A text that changes with any file of this library and of those that it optimizes with, and with the machine.
 
-    "" where that is not known: the library is no files, or one of them has changed since it was loaded.
+    "" where that is not known: the library does not consist of files, or one of them has changed since it was loaded.
     """
     places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
     ours = sorted(os.path.join(folder, n) for p in places for folder, _, names in os.walk(p) for n in names)

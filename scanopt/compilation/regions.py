@@ -1,7 +1,7 @@
-"""The programs of one function: for each order of magnitude of its sizes the one that is the cheapest there.
+"""The programs of one function: for each region (the sizes of one order of magnitude) the cheapest program there.
 
-Which program runs depends on the sizes of a call alone, and never on earlier calls: a program is chosen for the numbers
-that stand for a region, not for those of the call that comes first, and one that is given up is found again the same.
+Which program runs depends on the sizes of a call alone, and never on earlier calls: a program is chosen for the rounded
+sizes of a region, not for those of the first call in it, and a program that was dropped is found again unchanged.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from scanopt.program.ir import Program
 __all__ = ["ProgramForSizes", "Regions", "kernels_of"]
 
 PROGRAMS = 8
-"""Compiled programs that are kept beside the first one."""
+"""The most compiled programs that are kept beside the first one."""
 CALLS, REGIONS = 64, 256
-"""Sizes, and regions, of which it is remembered what runs."""
+"""The most sizes of calls, and the most regions, whose programs are remembered."""
 
 
 _Parts = frozenset[Any]
@@ -37,10 +37,10 @@ _FIRST: _Parts = frozenset()
 
 @dataclass(frozen=True)
 class ProgramForSizes:
-    """A program of a function, and for which sizes it runs.
+    """A program of a function, and the sizes for which it runs.
 
-    regions: for each region what stands for its sizes, by input; none if it runs at all sizes.  cost: by the cost
-    model, at the first of them; None if it is not known.  kernels: what became of its loops, see `f.kernels`.
+    regions: for each region its rounded sizes, by input; none if the program runs at all sizes.  cost: by the cost
+    model, in the first region; None if it is not known.  kernels: what became of its loops, see `f.kernels`.
     """
 
     program: Program
@@ -57,7 +57,7 @@ class ProgramForSizes:
 
 @dataclass(frozen=True)
 class _Made:
-    """A program that was made, and what it was chosen as."""
+    """A program that was made, its callable, and its cost in the region that it was made for."""
 
     program: Program
     run: Any
@@ -65,11 +65,11 @@ class _Made:
 
 
 class Regions:
-    """Finds the program for the sizes of a call.
+    """The programs of a function, chosen by the sizes of calls.
 
-    among: what they are chosen from.  plan: by which costs and within how many bytes, and what inputs are called.
-    first: the program for the example or the assumed sizes, what runs it, and its cost.  lowered, compiled: make a
-    program of what was extracted, and make it callable.
+    among: the forms that programs are chosen from.  plan: has the cost model, the memory limit and the labels of
+    inputs.  first: the program for the example or the assumed sizes, its callable, and its cost.  lowered, compiled:
+    make a program of an extraction, and make it callable.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Regions:
         return max(available() if limit is None else limit, 1.0)
 
     def program_for(self, values: Sequence[Any]) -> Any:
-        """What runs a call with these arguments."""
+        """The callable of the program for a call with these arguments."""
         known = self.magnitudes
         exactly = known.exactly(values)
         if (run := self._exactly.get(exactly)) is None:
@@ -109,12 +109,12 @@ class Regions:
         return run
 
     def share(self, entry: Any) -> None:
-        """Let all programs run through one quick way in."""
+        """Let calls of all programs go through one quick entry."""
         entry.limits = self._limits
         self._entry = entry
 
     def _limits(self, values: Sequence[Any]) -> dict[int, tuple[int, int]]:
-        """By argument that is a number: from where to where calls of the same lengths run the same program."""
+        """For each number, by its argument's position, the range in which calls of equal lengths run one program."""
         return self.magnitudes.limits(values)
 
     def _found(self, region: Region) -> Any:
@@ -148,7 +148,7 @@ class Regions:
             return self._there[region]
 
     def runs(self) -> tuple[Any, ...]:
-        """What runs the programs that were made so far."""
+        """The callables of the programs that were made so far."""
         with self._lock:
             return tuple(made.run for made in self._made.values())
 
@@ -166,7 +166,7 @@ class Regions:
         )
 
     def _shown(self, region: Region) -> dict[str, str]:
-        """By input what stands for its sizes in a region."""
+        """The rounded sizes of a region, by input, as text."""
         found = self.magnitudes.operands(region, self._among.own)
         labels = self._plan.program.input_labels
         counted = {*self.magnitudes.numbers, *self.magnitudes.shaped}
@@ -196,7 +196,7 @@ class Regions:
         return parts
 
     def _forget(self) -> None:
-        """Make room: the program that was made first is given up; if it is wanted again, it is found again."""
+        """Make room: drop the oldest program beside the first one; if it is needed again, it is chosen again."""
         if len(self._made) > PROGRAMS:
             oldest = [*self._made][1]
             del self._made[oldest]
@@ -210,6 +210,6 @@ def kernels_of(run: Any) -> tuple[Any, ...]:
 
 
 def _parts(found: Extraction, first: Chosen) -> _Parts:
-    """What a choice is made of, whatever it costs."""
+    """The forms that a choice consists of, whatever they cost; `_FIRST` if they are those of the first program."""
     chosen, known = (frozenset((i, o.form, o.needs, o.updates) for i, o in x.choice.items()) for x in (found, first))
     return _FIRST if chosen == known else chosen

@@ -25,7 +25,7 @@ class Report:
     unit: "ns", or "" for a cost model of one's own.
     memory: bytes held at one time at those sizes, beside arguments and constants; budget: what was allowed (inf:
     anything, or whatever is free if that could not matter); fits: whether the program stays within it.
-    cached: the program was optimized before, and read from disk; seconds are then those of that.
+    cached: the program was optimized before, and read from disk; seconds are then those of reading it.
     """
 
     cost_before: float

@@ -93,7 +93,7 @@ def load(path: str | Path, backend: str | None = None) -> SavedFunction:
 
 
 def from_text(text: str, backend: str | None = None) -> SavedFunction:
-    """The function in such a text: see `load`.  Raises ValueError."""
+    """The function in the text of such a file: see `load`.  Raises ValueError."""
     return read_json(text, lambda data: _function(data, backend))
 
 

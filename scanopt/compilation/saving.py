@@ -51,5 +51,5 @@ def _input(x: In, value: Any) -> Json:
 
 
 def digest(data: Json) -> str:
-    """The checksum of such data."""
+    """The checksum of a file's data, without the checksum itself."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()

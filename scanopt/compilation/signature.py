@@ -27,7 +27,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Locked:
-    """A block during which locks are held, taken in order."""
+    """A context manager that holds locks, which it acquires in order."""
 
     def __init__(self, locks: Sequence[threading.RLock]) -> None:
         self._locks = locks
@@ -54,8 +54,8 @@ class Locked:
 class Signature:
     """Inputs, shared variables read, outputs, updates, and how the outputs are given back.
 
-    form: "list", "single", "none", or "dict", with the keys of the outputs.  slots: what is known
-    of each input.  defaults: their default values at present, None where there is none.
+    form: "list", "single", "none", or "dict", with the keys of the outputs.  slots: each input with
+    its options.  defaults: the current default values of inputs, None where there is none.
     """
 
     slots: tuple[In, ...]
@@ -98,7 +98,7 @@ class Signature:
         return Locked(self._locks)
 
     def transaction(self) -> Locked:
-        """During such a block no other call changes what this one reads, if this one changes anything."""
+        """A block in which no other call changes what this one reads, if this one changes anything."""
         return self._held
 
     def present(self) -> list[Array]:
@@ -238,7 +238,7 @@ def _restored(
     defaults: list[Array | None],
     followed: Sequence[bool],
 ) -> Signature:
-    """A signature that was pickled."""
+    """Restore a pickled signature."""
     found: Iterator[Any] = iter(flat.restore())
     inputs, shared, changed, outputs = ([next(found) for _ in range(n)] for n in (len(plain), *sizes))
     updates = {x: next(found) for x in changed}
@@ -257,7 +257,7 @@ _MOMENT = lock(whole=True)  # while the values of shared variables are read, or 
 
 
 def _as_it_is(value: Any) -> Array | None:
-    """An argument that needs no conversion, except perhaps of its dtype; else None."""
+    """The argument as an array, if it needs no conversion except perhaps of its dtype; else None."""
     if type(value) is np.ndarray or isinstance(value, np.generic | float | int):
         return np.asarray(value)
     return value if CUPY.owns(value) else None
@@ -272,7 +272,7 @@ def signature(
     givens: Any = None,
     no_default_updates: Any = False,
 ) -> Signature:
-    """Check and normalise what `function` was given."""
+    """Check and normalise the arguments of `function` that say what it takes and returns."""
     if on_unused_input not in ("raise", "warn", "ignore"):
         raise ValueError(f'on_unused_input must be "raise", "warn" or "ignore", found {on_unused_input!r}')
     if not (downcast is None or is_truth(downcast)):
@@ -317,7 +317,7 @@ def _cut(slots: tuple[In, ...]) -> tuple[tuple[In, ...], dict[Variable, Variable
 
 
 def _without_defaults(given: Any) -> Callable[[SharedVariable], bool]:
-    """Which shared variables keep their values unless an update names them."""
+    """The test whether a shared variable keeps its value unless an update names it."""
     if is_truth(given):
         return lambda x: bool(given)
     if isinstance(given, str | Variable) or not isinstance(given, Iterable):
@@ -332,7 +332,7 @@ def _with_defaults(
     replaced: Mapping[Variable, Variable],
     stays: Callable[[SharedVariable], bool],
 ) -> dict[SharedVariable, Variable]:
-    """The updates, and the default ones of shared variables that are read and not updated."""
+    """The updates, with the default updates of shared variables that are read and not updated."""
     out = dict(updates)
     while True:
         found = [x for x in leaves([*results, *out.values()]) if isinstance(x, SharedVariable) and x not in out]

@@ -13,7 +13,7 @@ __all__ = ["threads_of"]
 def threads_of(asked: Any) -> int | None:
     """The most threads asked for, here or by config; None for as many as there are processors.
 
-    Raises TypeError or ValueError for what is no such number.
+    Raises TypeError or ValueError for anything else.
 
     >>> threads_of(2), threads_of("auto")
     (2, None)

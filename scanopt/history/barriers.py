@@ -11,7 +11,7 @@ from scanopt.lab.term_text import Teller
 
 __all__ = ["barriers"]
 
-_PLACES = 12  # told of one condition
+_PLACES = 12  # listed for one condition, at most
 
 
 def barriers(recorded: Recording) -> dict[str, dict[str, Any]]:

@@ -30,11 +30,11 @@ __all__ = ["FORMAT", "VERSION", "history"]
 
 FORMAT, VERSION = "scanopt-history", 1
 
-_SHOWN = 40  # of what one law said is equal, at most
+_SHOWN = 40  # of the equalities that one law stated, at most
 
 
 def history(f: Function, measure: bool = False) -> dict[str, Any]:
-    """What the optimizer did to a function.  measure: with times of the programs, and what laws made by round."""
+    """The history of a function.  measure: with the times of its programs, and the forms that laws made by round."""
     recorded = f.recording
     look = _look(recorded)
     names = StableNames(look.graph, look.places)
@@ -90,7 +90,7 @@ def _measure(f: Function, programs: list[dict[str, Any]], told: list[ToldProgram
 
 
 def _look(recorded: Recording) -> Look:
-    """The last look at the e-graph; where what was written was chosen without any, the program itself."""
+    """The last look at the e-graph; where the program as written was chosen without any, a look at that program."""
     if recorded.done.looks and recorded.stages:
         return recorded.done.looks[-1]
     g = recorded.program
@@ -131,7 +131,7 @@ def _rounds(f: Function, recorded: Recording, stages: list[dict[str, Any]], meas
     for n, (forms, found) in enumerate(zip(s.growth, s.rounds, strict=True)):
         best = min([best, *(x["cost_after"] for x in stages if x["round"] == n)])
         row = {"forms": forms, "matches": {law: count for law, count in found.items() if law in laws}, "best": best}
-        nothing: dict[str, Any] = {"made": {}, "facts": 0} if measure else {}  # where the laws, one by one, took fewer
+        nothing: dict[str, Any] = {"made": {}, "facts": 0} if measure else {}  # for rounds that did not run again
         out.append(row | (made[n] if n < len(made) else nothing))
     return out
 
@@ -176,7 +176,7 @@ def _with_equalities(
     equalities: list[list[Any]],
     programs: list[dict[str, Any]],
 ) -> None:
-    """Say of each stage its costs, and where its law stated what the result rests on."""
+    """Add to each stage its costs, its round, and the equalities of its law that the result rests on."""
     by_law: dict[str, list[int]] = {}
     for n, (_, law, *_sides) in enumerate(equalities):
         by_law.setdefault(law, []).append(n)

@@ -1,4 +1,4 @@
-"""The e-graph of a history: classes of equal terms, what each costs and comes from, and what laws said is equal."""
+"""The e-graph of a history: classes of equal terms, the cost and the origin of each form, and equalities from laws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanopt.history.names import StableNames
 __all__ = ["FORM_COLUMNS", "MOST_FORMS", "EGraphTables"]
 
 MOST_FORMS = 6000
-"""So many forms are told of at most: those near the programs come first."""
+"""About the most forms that are listed: those near the programs come first."""
 
 FORM_COLUMNS = ("class", "kind", "label", "text", "args", "cost", "total", "law", "round", "written", "chosen")
 
@@ -39,7 +39,7 @@ class EGraphTables:
         self.number: dict[Form, int] = {}
 
     def tables(self) -> dict[str, Any]:
-        """All of it, in the form of the document."""
+        """The tables, as they stand in the document."""
         self._cheapest = _cheapest(self._graph, self._problem)
         near = self._near()
         for c in near:
@@ -64,7 +64,7 @@ class EGraphTables:
         return self.number[f]
 
     def _near(self) -> list[int]:
-        """The classes to be told of: those of the programs, what their terms are made of, and so on."""
+        """The classes to list: those of the programs, then those that their terms are made of, and so on."""
         classes, seen, count = self._graph.classes, dict[int, None](), 0
         todo = deque(c for c in (*self._graph.roots, *self._chosen, *sorted(self._written)) if c in classes)
         while todo and count < MOST_FORMS:
@@ -101,7 +101,7 @@ class EGraphTables:
         return self._problem.price(c, f)[0] if usable and self._problem.usable(f) else None
 
     def _equalities(self, near: Sequence[int]) -> Iterator[list[Any]]:
-        """Class, law, and the two forms that it says are equal: null for a side that is not a form."""
+        """Yield class, law, and the two forms that it says are equal: None for a side that is not a form."""
         there = {*near}
         for c, found in self._from.equalities.items():
             if c in there:
@@ -119,7 +119,7 @@ class EGraphTables:
     # Texts
 
     def name(self, c: int) -> str:
-        """What a class is called: by a name of a program, or by its number."""
+        """The name of a class: that of its value in a program, else the text of a leaf, else its number."""
         return self._names.by_class.get(self._names.value(c)) or self._leaf(c) or f"e{c}"
 
     def _leaf(self, c: int) -> str:
@@ -129,7 +129,7 @@ class EGraphTables:
         return ""
 
     def text(self, f: Form) -> str:
-        """A form as one writes it."""
+        """A form as text for people."""
         args = [self.name(a) for a in f.args]
         match f.kind:
             case "input":
@@ -171,7 +171,7 @@ def _rounded(x: float | None) -> float | None:
 
 
 def _cheapest(graph: TermGraph, problem: Problem) -> dict[int, tuple[float, Form]]:
-    """Per class its cheapest form, what is shared counted each time."""
+    """For each class its cheapest form and that form's cost, shared parts counted each time."""
     best: dict[int, tuple[float, Form]] = {}
     usable = [(c, f) for c, f in graph.forms() if c in problem.sizes.of and problem.usable(f)]
     prices = [problem.price(c, f)[0] for c, f in usable]
@@ -187,7 +187,7 @@ def _cheapest(graph: TermGraph, problem: Problem) -> dict[int, tuple[float, Form
 
 
 class _Totals:
-    """What a form costs with all that it is made of, where each part is the cheapest of its class and is made once."""
+    """The costs of forms with all their parts, each of them the cheapest of its class and computed once."""
 
     def __init__(self, best: Mapping[int, tuple[float, Form]], price: Any) -> None:
         self._best, self._price = best, price
@@ -202,7 +202,7 @@ class _Totals:
         return (self._price(c, f) or 0.0) + sum(self._own[p] for p in parts)
 
     def _within(self, c: int) -> frozenset[int]:
-        """A class, and the classes that its cheapest form is made of."""
+        """A class, and all classes that its cheapest form is computed from."""
         todo = [c]
         while todo:
             here = todo[-1]

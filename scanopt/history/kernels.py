@@ -1,7 +1,7 @@
-"""The kernels of a program: the least that each needs of the machine, beside the time that it is predicted to take.
+"""The kernels of a program: the fewest operations and bytes that each needs, beside its predicted time.
 
 A kernel is what runs in one piece: a loop with all its steps, a branch, or an operator outside of them.  Values that
-live inside of one do not have to pass through memory; what it reads from outside and leaves behind does, once.
+live inside a kernel need not pass through memory; values that it reads from outside or leaves behind must, once.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ __all__ = ["HistoryKernel", "inside_of", "kernel_rows", "kernels_of"]
 Row = Mapping[str, Any]
 
 _PLACES = ("gather", "free")
-"""Classes of cost of operators that read of an argument what they give, and no more."""
+"""Cost classes of operators that read no more of an argument than they return."""
 
 
 @dataclass(frozen=True)
 class HistoryKernel:
-    """Steps that run in one piece: one of a program, after the parts of the batched operator that it belongs to.
+    """Steps that run in one piece: one of a program, after the other parts of the batched operator that it belongs to.
 
-    line: the number of its line in the program's text.  cost: predicted; need: what it cannot do without.
+    line: the number of its line in the program's text.  cost: as predicted.  need: the operations and bytes that it
+    cannot do without.
     """
 
     line: int
@@ -53,7 +54,7 @@ def kernels_of(
 ) -> list[HistoryKernel]:
     """The kernels of a program, in order.
 
-    lines: of its text.  rows: what is known of each.  named: what its names stand for in an extraction.
+    lines: those of its text.  rows: the data of each line.  named: the instances of `x` that its names stand for.
     """
     needs, out = _Needs(named, x), list[HistoryKernel]()
     waiting: list[Step] = []
@@ -70,7 +71,7 @@ def kernels_of(
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
-    """Of each step outside loops and branches its first line, and the one after its last."""
+    """For each step outside loops and branches, the number of its first line and of the one after its last."""
     begins = [n for n, line in enumerate(lines) if not line.depth and line.step is not None]
     starts = [n for n in begins if not n or lines[n].step is not lines[n - 1].step]  # a branch may have many lines
     others = [n for n, line in enumerate(lines) if line.kind in ("check", "return", "note")]
@@ -90,20 +91,20 @@ def kernel_rows(kernels: Iterable[HistoryKernel], lines: Sequence[int], limits: 
 
 
 class _Needs:
-    """What steps need, by the sizes of an extraction."""
+    """The operations and bytes that steps need, for the sizes of an extraction."""
 
     def __init__(self, named: Mapping[str, Instance], x: Extraction) -> None:
         self._named, self._choice, self._sizes = named, x.choice, x.problem.sizes
 
     def of(self, step: Step) -> Need:
-        """What a step outside loops needs."""
+        """The need of a step outside loops."""
         made = math.fsum(map(self._bytes, names_made(step)))
         if isinstance(step, Compute) and step.op.cost == "free" and step.op.view:
             return Need()
         return Need(self._inside(step).operations, self._read(step) + made)
 
     def _inside(self, step: Step) -> Need:
-        """The operations of a step, with all its turns; of a branch those of the side that has fewer."""
+        """The operations of a step in all its turns; for a branch, those of the side that has fewer."""
         if isinstance(step, Compute):
             return Need(self._operations(step.out))
         if isinstance(step, Loop):
@@ -135,7 +136,7 @@ class _Needs:
         return 0.0 if operand is None else bytes_of(operand)
 
     def _read(self, step: Step) -> float:
-        """The bytes that a step reads of values from outside of it: no more than there are, each once."""
+        """The bytes that a step reads of values made outside of it: at most all of each value, once."""
         used: defaultdict[str, float] = defaultdict(float)
         for name, some in self._uses([step]):
             used[name] += some
@@ -143,7 +144,7 @@ class _Needs:
         return math.fsum(min(some, self._bytes(name)) for name, some in used.items() if name not in inside)
 
     def _uses(self, steps: Iterable[Step]) -> Iterator[tuple[str, float]]:
-        """The names that steps read, and how many bytes of them."""
+        """Yield the names that steps read, and how many bytes of each."""
         for step in steps:
             if isinstance(step, Compute):
                 some = self._bytes(step.out) * self._turns(step.out) if step.op.cost in _PLACES else math.inf
@@ -158,7 +159,7 @@ class _Needs:
 
 
 def inside_of(step: Step) -> Iterator[str]:
-    """The names that are made inside a loop."""
+    """The names that are made inside a loop or a branch."""
     if isinstance(step, Loop):
         yield from (r.out for r in step.reads)
         yield from (name for s in step.states for _, name in s.taps)

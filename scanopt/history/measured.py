@@ -1,4 +1,4 @@
-"""What is measured for a history, beside what the cost model predicts."""
+"""Measurements for a history: the seconds of its programs and kernels, and the forms that laws made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["forms_by_round", "seconds_of_kernels", "seconds_of_programs"]
 
 _BUDGET = 0.05  # seconds of calls that are timed at once
 _LONGEST = 3.0  # seconds of one program, once its kernels are there
-_MOST, _PART = 12, 0.005  # so many kernels are timed, of those that are so much of the cost
+_MOST, _PART = 12, 0.005  # the most kernels timed, each of at least this part of the cost
 
 
 def seconds_of_programs(f: Function, programs: Sequence[Program]) -> list[float] | None:
@@ -44,8 +44,8 @@ def seconds_of_programs(f: Function, programs: Sequence[Program]) -> list[float]
 def seconds_of_kernels(f: Function, program: Program, kernels: Sequence[HistoryKernel]) -> dict[int, float]:
     """Seconds of the costliest kernels of a program, each by itself, by their numbers; {} where there are no values.
 
-    Each is a program of its own, called with the values that it reads: with the call from Python, and without those
-    that stand before and after it.
+    Each is timed as a program of its own, called with the values that it reads: so the call from Python counts, and
+    kernels before and after it have no influence.
     """
     values = values_of(f)
     if values is None:
@@ -79,7 +79,7 @@ def seconds_of_kernels(f: Function, program: Program, kernels: Sequence[HistoryK
 
 
 def _read(k: HistoryKernel) -> list[str]:
-    """The names that a kernel reads of what stands before it."""
+    """The names made before a kernel that it reads."""
     own = {name for step in k.steps for name in (*names_made(step), *inside_of(step))}
     return [name for name in dict.fromkeys(x for step in k.steps for x in names_read(step)) if name not in own]
 

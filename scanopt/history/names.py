@@ -1,7 +1,7 @@
-"""Names that stay: what is the same value in two programs of one e-graph has one name in both.
+"""Stable names: a value that two programs of one e-graph share has the same name in both.
 
-The program as written keeps its names.  In every other program, a value in the class of a value that was written has
-its name; new values have new names, the same in all programs.  What a loop holds has the name of the value outside.
+The program as written keeps its names.  In every other program, a value in the class of a value that was written takes
+its name.  New values have new names, the same in all programs.  What a loop holds has the name of the value outside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _Key = tuple[object, ...]
 class StableNames:
     """Names by class of value.
 
-    graph: whose classes are meant.  places: the class of each term as written.
+    graph: the e-graph.  places: the class of each term as written.
     """
 
     def __init__(self, graph: TermGraph, places: Mapping[int, int]) -> None:
@@ -35,13 +35,13 @@ class StableNames:
         self.by_class: dict[int, str] = {}
 
     def value(self, c: int) -> int:
-        """The class itself, or where a loop holds it from outside, the outermost one."""
+        """The class, or if a loop holds it from outside, the class of the outermost value."""
         while c in self._held:
             c = self._held[c]
         return c
 
     def written(self, program: Program, named: Mapping[str, Instance]) -> dict[str, str]:
-        """The names of the program as written, which are kept; inputs have their labels."""
+        """Stable names for the program as written, by its own names, which it keeps; inputs have their labels."""
         shown = names_shown(program)
         inputs = {x.name for x in program.inputs}
         made = [*_made(program)]
@@ -50,7 +50,7 @@ class StableNames:
         return self._of(program, named, {n: shown.get(n, n) if n in inputs else n for n in made}, self._places)
 
     def of(self, program: Program, named: Mapping[str, Instance]) -> dict[str, str]:
-        """Names for a program of the e-graph, by those that it has."""
+        """Stable names for another program of the e-graph, by its own names."""
         return self._of(program, named, {}, None)
 
     def _of(

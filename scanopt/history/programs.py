@@ -28,7 +28,7 @@ Row = dict[str, Any]
 class ToldProgram:
     """One program of a history.
 
-    lines: their numbers.  program: as it was lowered.  names: by those that it has there.
+    lines: the numbers of its lines.  program: as it was lowered.  names: its stable names, by those in `program`.
     """
 
     lines: list[int]
@@ -43,7 +43,7 @@ class ToldProgram:
         return self._page.program
 
     def kernels(self) -> list[HistoryKernel]:
-        """What of it runs in one piece."""
+        """Its kernels: steps that run in one piece."""
         return kernels_of(self._page.lines, self._rows, self._page.named, self._page.extraction)
 
 
@@ -66,12 +66,12 @@ class HistoryLines:
         self._numbers: dict[str, int] = {}
 
     def written(self, x: Extraction) -> ToldProgram:
-        """The program as written."""
+        """Add the program as written."""
         program, named = lowered_with_names(x, self._exact)
         return self._add(program, named, self.names.written(program, named), x, True)
 
     def chosen(self, x: Extraction) -> ToldProgram:
-        """A program of the e-graph."""
+        """Add a program chosen from the e-graph."""
         program, named = lowered_with_names(x, self._exact)
         return self._add(program, named, self.names.of(program, named), x, False)
 
@@ -102,7 +102,7 @@ class HistoryLines:
 
 
 class _Page:
-    """One program's lines, with what is known of each."""
+    """The lines of one program, and the data of each."""
 
     def __init__(
         self, lines: HistoryLines, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool
@@ -113,7 +113,7 @@ class _Page:
         self._turns: Counter[int] = Counter()
 
     def rows(self) -> list[Row]:
-        """All of them."""
+        """The rows of all lines."""
         return [self._row(line) for line in self.lines]
 
     def _row(self, line: Line) -> Row:
@@ -150,7 +150,7 @@ class _Page:
         return () if origin is None else origin.step or origin.kept or origin.read
 
     def _loop(self, loop: Loop, row: Row) -> str:
-        """Say of a line what loop it begins; the key of that loop."""
+        """Add to a line's row the loop that it begins; return the key of that loop."""
         kept = [self.extraction.choice[i] for k in loop.keeps if (i := self.named.get(k.out)) in self.extraction.choice]
         if not kept or kept[0].form is None:
             return shown(loop.label)

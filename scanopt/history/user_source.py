@@ -18,7 +18,7 @@ _BEFORE, _AFTER, _MOST = 30, 20, 400  # lines around a call, and of one file
 
 
 def user_lines(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """By file the lines around all sites that the rows name: the number of the `first`, and their `lines`.
+    """For each file, the lines around all sites that the rows name: the number of the `first`, and the `lines`.
 
     A file that cannot be read any more is left out.
     """

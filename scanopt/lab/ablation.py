@@ -25,7 +25,7 @@ class Ablation:
     without: the law or ruleset left out, or EVERYTHING for none.  cost: by the cost model; optimal:
     proven the cheapest in the e-graph.  optimize: seconds to optimize and compile it.  call: least seconds
     of a call, memory: most bytes that a call holds; None where there are no values to call it with.
-    loops: loops of the program.  same: it is the program that there is with all laws, so calls are not timed again.
+    loops: loops of the program.  same: it is the same program as with all laws, so calls are not timed again.
     """
 
     without: str
@@ -50,7 +50,7 @@ def ablate(
 ) -> Iterator[Ablation]:
     """A function as it is, then without each of some laws or rulesets; costs are for the sizes of its calls.
 
-    names: default: those that fired.  budget: seconds of calls that are timed, each time, by a clock.
+    names: default: those that fired.  budget: seconds of timed calls for each program.  clock: what times them.
     Raises ValueError for a name that no law or ruleset has.
     """
     if f.example is None and f.last_call is not None:
@@ -66,7 +66,7 @@ def ablate(
 
 
 def _text(f: Function) -> str:
-    """The program, and where its values live."""
+    """The text of the program, and of where its values live."""
     return f"{f.program}\n{storage_text(f.program)}"
 
 
@@ -83,7 +83,7 @@ def measured(f: Function, name: str, budget: float, clock: Callable[[], float] =
 
 
 def ablation_text(found: Sequence[Ablation], unit: str) -> str:
-    """A table: cost, time and memory without each, and the ratios to what they are with all laws."""
+    """A table: cost, time and memory without each law or ruleset, and their ratios to those with all laws."""
     whole = found[0]
     rows: list[list[str]] = []
     for x in found:
@@ -108,7 +108,7 @@ def ablation_text(found: Sequence[Ablation], unit: str) -> str:
 
 
 def ratio(x: float, whole: float | None) -> str:
-    """How many times more.
+    """How many times `whole` x is, as text.
 
     >>> ratio(3.0, 2.0), ratio(1.0, 0.0)
     ('1.50', '-')

@@ -1,10 +1,10 @@
-"""Attacks on a law: everything that is checked of every law, without a test of its own.
+"""Attacks on a law: the checks that every law has to stand, so that none needs a test of its own.
 
-A law fires on its examples and not on its `never` programs; dropping any one condition makes it
-fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,
-one, two and seven steps, empty arrays, negative zeros, infinities and NaN, in its own programs, in those with
-other numbers and functions, in random ones that contain its left side and in loops of all kinds; what is checked
-is checked still; and it makes some example cheaper, or is `enabling`.
+A law must fire on its examples and not on its `never` programs.  Each condition must be needed: without it
+something goes wrong, or it is proven to follow from the others.  Programs that the law makes equal must have equal
+results, also for no, one, two and seven steps, empty arrays, negative zeros, infinities and NaN: its own programs,
+those with other numbers and functions, random ones that contain its left side, and loops of all kinds.  Checks in a
+program must remain.  And the law must make some example cheaper, unless it is declared `enabling`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from scanopt.lab.variants import together, variants
 __all__ = ["Attack", "Finding", "Loops"]
 
 Loops = Callable[[Law], Iterable[tuple[str, Program]]]
-"""Programs by name, to attack a law with beside its own."""
+"""Gives programs, by name, to attack a law with beside its own."""
 
 _TRIES = 1
-"""Programs tried of each e-graph that is not of a law's own programs."""
+"""How many programs are tried from the e-graph of each program that is not the law's own."""
 
 _VARIANTS = 8
-"""Programs tried that are like one of a law's own."""
+"""How many variants are tried of each of the law's own programs."""
 
 _READING = "save_mem"
-"""The laws by which rows that are read are told from traces."""
+"""The ruleset that finds out which rows of traces are read."""
 
 
 def _none(law: Law) -> Iterable[tuple[str, Program]]:
@@ -83,7 +83,7 @@ class Attack:
         return self._known[program]
 
     def findings(self) -> list[Finding]:
-        """What succeeded; empty for a law that stands."""
+        """The attacks that succeeded; empty for a law that stands."""
         anywhere = islice(chain(self.alike(), self.elsewhere(), self.checks()), 1)
         return [*self.firing(), *self.conditions(), *self.soundness(), *anywhere, *self.paying()]
 
@@ -91,7 +91,7 @@ class Attack:
         return Finding(self.law.name, attack, detail, counterexample)
 
     def fires(self, program: Program, law: Law | None = None) -> bool:
-        """Whether the law, or another in its place, fires on a program; one that mixes types does."""
+        """Whether the law, or `law` in its place, fires on a program; uniting different types counts as firing."""
         if law is None:
             _, found = self._with_all(program)
             return found.graph is None or found.matches.get(self.law.name, 0) > 0
@@ -106,11 +106,11 @@ class Attack:
             engine.close()
 
     def firing(self) -> list[Finding]:
-        """It fires on every example, of which all laws make no forms without end, and on no `never` program."""
+        """Check that it fires on every example, where all laws must stay within limits, and on no `never` program."""
         return [*self.on_examples(), *self.on_never()]
 
     def on_examples(self) -> Iterator[Finding]:
-        """It fires on every example, of which all laws make no forms without end."""
+        """Check that it fires on every example, and that all laws together stay within their limits there."""
         for n, program in enumerate(self.law.example):
             if not self.fires(program):
                 yield self._finding("example", f"does not fire on example {n}")
@@ -118,13 +118,13 @@ class Attack:
                 yield self._finding("example", f"reaches the limit of {limit} on example {n}")
 
     def on_never(self) -> Iterator[Finding]:
-        """It fires on no `never` program, whatever all laws make of it."""
+        """Check that it fires on no `never` program, whatever all laws make of it."""
         for n, program in enumerate(() if self._never_together() else self.law.never):
             if self.fires(program):
                 yield self._finding("never", f"fires on never {n}")
 
     def _never_together(self) -> bool:
-        """Whether it does not fire on the `never` programs as one: then it does not on any of them."""
+        """Whether it does not fire on all `never` programs joined into one: then it fires on none of them."""
         if len(self.law.never) < 2:
             return False
         found = Subject(together(self.law.never), self._ways).saturated(self.laws, sought=self.law.name)
@@ -146,7 +146,7 @@ class Attack:
         return list(mutations(self.law, self.fires, unsound, implied))
 
     def conditions(self) -> list[Finding]:
-        """Each condition, dropped alone, lets something go wrong, or is proven to follow from the others."""
+        """Check that each condition, dropped alone, lets something go wrong, or is proven to follow from the others."""
         return [
             self._finding("condition", f"nothing changes without {m.condition}")
             for m in self.mutations()
@@ -154,18 +154,18 @@ class Attack:
         ]
 
     def soundness(self, tries: int = 6, mutant: Law | None = None) -> Iterator[Finding]:
-        """Random programs of the e-graph equal the interpreter, bit for bit where exact.
+        """Check that random programs of the e-graph equal the interpreter, bit for bit where exact.
 
-        mutant: what stands in the place of the law; it may fire on `never` programs, as the law may not.
+        mutant: a law in place of this one, which is attacked on the `never` programs, too.
         """
         programs = self.law.example if mutant is None else (*self.law.example, *self.law.never)
         for n, program in enumerate(programs):
             yield from self._attacked(f"program {n}", program, mutant, tries)
 
     def alike(self, mutant: Law | None = None) -> Iterator[Finding]:
-        """The same, under the law alone, on programs like its own: with other numbers and functions.
+        """Check the same, under the law alone, on variants of its programs: with other numbers and functions.
 
-        Those that are no programs, since types do not fit, are left out.
+        Variants whose types do not fit are left out.
         """
         law = mutant or self.law
         for n, program in enumerate((*law.example, *law.never)):
@@ -174,7 +174,7 @@ class Attack:
                     yield from self._alone(f"variant {seed} of program {n}", law, subject, subject.of_matrices)
 
     def _built(self, program: Program, seed: int) -> Subject | None:
-        """A program, if it is one."""
+        """The subject of a program; None if its types do not fit."""
         try:
             subject = Subject(program, self._ways, seed)
             _ = subject.encoded
@@ -183,7 +183,7 @@ class Attack:
         return subject
 
     def _alone(self, name: str, law: Law, subject: Subject, finite: bool = False) -> Iterator[Finding]:
-        """One program under the law alone."""
+        """Attack one program under the law alone."""
         if Reach((law,)).can_fire(subject.encoded)[0]:
             found = subject.saturated((law,))
             if found.graph is None or found.matches.get(law.name):
@@ -191,9 +191,9 @@ class Attack:
                     yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def elsewhere(self, mutant: Law | None = None) -> Iterator[Finding]:
-        """The same on programs that are not the law's own: `loops`.
+        """Check the same on programs that are not the law's own: `loops`.
 
-        First with those laws alone that say which rows are read, then, where it never fired, with all of them.
+        First beside the laws alone that find which rows are read, then, if it never fired, beside all laws.
         """
         law = mutant or self.law
         reading = [x for x in self.laws if x.ruleset == _READING and x.name != self.law.name]
@@ -212,13 +212,13 @@ class Attack:
                         yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def checks(self, mutant: Law | None = None) -> Iterator[Finding]:
-        """What is checked is checked still where the law by itself leaves a value out that it uses."""
+        """Check that a check is kept where the law by itself leaves out the value that is checked."""
         law = mutant or self.law
         for name, program in checked_programs(law):
             yield from self._alone(name, law, Subject(program, self._ways))
 
     def _attacked(self, name: str, program: Program, mutant: Law | None, tries: int) -> Iterator[Finding]:
-        """One program under the law alone, then under all laws; the interpreter runs once for the same values."""
+        """Attack one program under the law alone, then under all laws; the interpreter runs once for equal values."""
         law = mutant or self.law
         laws = [law if x.name == self.law.name else x for x in self.laws]
         subject, everything = self._with_all(program) if mutant is None else (Subject(program, self._ways), None)
@@ -227,8 +227,8 @@ class Attack:
                 yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def paying(self) -> list[Finding]:
-        """Some example is cheaper with it than without it, as array steps or in kernels, under the usual licence or
-        under its own."""
+        """Check that some example is cheaper with it than without it, as array steps or in kernels, under the usual
+        licence or under its own."""
         if self.law.enabling:
             return []
         licences = dict.fromkeys((Settings().fp, self.law.licence))

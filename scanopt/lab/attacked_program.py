@@ -63,7 +63,7 @@ def build(program: Program) -> tuple[list[Variable], list[Variable]]:
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 0.5, 3.0)
 _LIMITS = (0.0, -0.0, np.inf, -np.inf)
 _FEW, _MANY = 0.2, 0.6
-"""Shares of special floats: many of them meet one another, and without NaN one does not hide what others come to."""
+"""Shares of special floats: if many are `_LIMITS`, they meet one another, and no NaN hides the results of others."""
 
 
 def random_values(
@@ -93,7 +93,8 @@ def random_values(
 class Ways:
     """How programs run.
 
-    compile: an extraction, as a function of values; reference: the interpreter's results.  show: an extraction as text.
+    compile: makes a function of values from an extraction.  reference: gives the interpreter's results.  show: gives an
+    extraction as text.
     """
 
     compile: Callable[[Extraction], Callable[[Sequence[Any]], list[Any]]]
@@ -103,9 +104,10 @@ class Ways:
 
 @dataclass(frozen=True)
 class Saturated:
-    """The result of saturation: matches per law, and the e-graph, None if laws mixed types, as `error` says.
+    """The result of saturation: matches per law, and the e-graph.
 
-    stopped_by: the limit that was hit.
+    graph: None if laws mixed types, as `error` says, and if the law that was sought fired.  stopped_by: the limit that
+    was hit.
     """
 
     matches: Mapping[str, int]
@@ -116,7 +118,7 @@ class Saturated:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a program that laws made is wrong: in a line, and told as a program when asked."""
+    """A wrong result of a program that laws made: in a line, and as a whole counterexample when asked."""
 
     text: str
     told: Callable[[], str] = field(repr=False)
@@ -126,9 +128,9 @@ _STEPS = (0, 1, 2, 7)
 
 
 class Subject:
-    """A program, and what may become of it.
+    """A program under attack: its e-graphs, and the results of programs in them.
 
-    seed: of the values and of the programs tried; in turn values are of all kinds and at the limits.
+    seed: of the values and of the programs tried; values of all kinds and values at the limits alternate.
     """
 
     def __init__(self, program: Program, ways: Ways, seed: int = 0) -> None:
@@ -139,11 +141,11 @@ class Subject:
 
     @cached_property
     def encoded(self) -> Encoded:
-        """Its terms."""
+        """The terms of the program."""
         return encode(self.inputs, self.outputs)
 
     def saturated(self, laws: Sequence[Law], more: str = "", sought: str = "") -> Saturated:
-        """Saturate it, with further rules.  sought: a law; where it finds something, only matches are told."""
+        """Saturate it, with further rules (`more`).  sought: a law; if it fires, the result has matches only."""
         exact = all(x.licence == "exact" for x in laws)
         engine = None
         try:
@@ -167,10 +169,10 @@ class Subject:
         cheapest: bool = False,
         finite: bool = False,
     ) -> Iterator[Difference]:
-        """Differences from programs of the e-graph that laws made: random ones, for few steps and some.
+        """Yield wrong results of programs of the e-graph that laws made: random ones, for no, one, two and seven steps.
 
-        quick: no exact search for the cheapest.  cheapest: first the one that is cheap by the usual costs.  finite: no
-        NaN and infinities, which laws that need the licence "fast" leave aside as well.
+        quick: no exact search for the cheapest.  cheapest: try first the one that is cheap by the usual costs.  finite:
+        no NaN and infinities in the values, as always for laws that need the licence "fast".
         """
         if found.graph is None:
             yield Difference(found.error, self._written)
@@ -219,7 +221,7 @@ class Subject:
         return any(isinstance(op, Op) and op.cost in MULTIPLY_ADDS for op in used)
 
     def _raises_so(self, want: Any, got: Any, values: list[Array]) -> bool:
-        """Whether the program as written, too, raises another error than the interpreter: several are due."""
+        """Whether the program as written, when compiled, raises `got` too: of several due errors, any may come."""
         if not isinstance(want, type) or not isinstance(got, type):
             return False
         return Comparison(lambda _: [], self._plain, True, tuple(self.inputs)).found(values) is got

@@ -63,7 +63,7 @@ def calibrate(operators: Iterable[str] | None = None, seconds: float = 0.02, loo
 
 
 def operator_cost(name: str, seconds: float = 0.02) -> tuple[float, float]:
-    """Nanoseconds of a call of an operator, and of each element, in the measure of its class of cost."""
+    """Nanoseconds of a call of an operator, and of each element as its class of cost counts them."""
     few, many = (_measured(name, n, seconds) for n in (FEW, MANY))
     each = max(0.0, (many[0] - few[0]) / max(many[1] - few[1], 1.0))
     return max(LEAST, few[0] - each * few[1]), each

@@ -1,8 +1,8 @@
-"""Programs in which a value is checked that a law leaves out: the check must not be lost.
+"""Programs with a check of a value that a law leaves out: the check must not be lost.
 
-What a program computes may raise, and a value is checked as long as it is used (see `scanopt.check`).  Not used, though
-it is written, is what is chosen away: arrays joined or stacked of which others are read, a side of a choice that is not
-taken, an array of which only a length is asked, a state that nothing reads.
+What a program computes may raise, and a value is checked as long as it is used (see `scanopt.check`).  A value that is
+written but chosen away is not used: one of several joined or stacked arrays of which others are read, a side of a
+choice that is not taken, an array of which only a length is asked, a state that nothing reads.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["checked_programs", "left_out"]
 
 _JOINING, _CHOOSING = ("concatenate", "stack"), ("where", "ifelse")
 _PROGRAMS = 8
-"""Random programs for each value that a law leaves out."""
+"""How many random programs are made for each value that a law leaves out."""
 
 
 def checked_programs(law: Law) -> Iterator[tuple[str, Program]]:
-    """The examples of a law that leaves something out, with an input that is checked or read out of range, and random
-    programs that contain its left side, with a check of what it leaves out.
+    """Programs to attack a law with that leaves values out: its examples, with an input that is checked or read out of
+    range, and random programs that contain its left side, with a check of such a value.
     """
     names = left_out(law)
     for n, example in enumerate(law.example if names else ()):
@@ -40,7 +40,7 @@ def checked_programs(law: Law) -> Iterator[tuple[str, Program]]:
 
 
 def _with(program: Program, name: str, other: str, change: Callable[[Any, Any], Any]) -> Program:
-    """A program in which an input is changed by another one, so that it may be an error."""
+    """A program in which an input is changed by another input, so that computing it may raise."""
     names = [*signature(program).parameters]
     parameters = [*dict.fromkeys((*names, other))]
 
@@ -68,7 +68,7 @@ def left_out(law: Law) -> list[str]:
 def _used(x: Term, chosen: bool = False) -> Iterator[str]:
     """The variables of the values that a pattern uses.
 
-    chosen: it may be chosen away, but not the places that it is read at.
+    chosen: the value of the pattern may be chosen away, but not the indices by which it is read.
     """
     if x.args is None:
         if isinstance(x, Value | Args) and not chosen:

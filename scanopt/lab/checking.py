@@ -1,4 +1,4 @@
-"""All attacks on some laws, and what becomes of each law without each of its conditions, as text."""
+"""All attacks on laws, and on laws without each of their conditions; the outcomes as text and as pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: 
 
 
 WAYS = Ways(_compiled, _reference, lambda extraction: str(lower(extraction, exact=True)))
-"""On NumPy, and by the interpreter."""
+"""Programs run on NumPy, and by the interpreter as the reference."""
 
 
 _INSTANCES, _TOGETHER = 96, 6
@@ -50,7 +50,7 @@ _INSTANCES, _TOGETHER = 96, 6
 
 
 def general(law: Law) -> Iterator[tuple[str, Program]]:
-    """Programs to attack any law on: random ones that contain its left side, some at a time, and loops of all kinds."""
+    """Programs to attack any law on: random ones that contain its left side, several in one, and loops of all kinds."""
     made = instances(law, _INSTANCES)
     for n, some in enumerate(iter(lambda: tuple(islice(made, _TOGETHER)), ())):
         yield f"random programs {n}", together(some)
@@ -85,7 +85,7 @@ def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
 
 @dataclass(frozen=True)
 class LawVerdict:
-    """What all attacks on a law found.  follows: laws that prove it, None where there are none."""
+    """The findings of all attacks on a law.  follows: laws that prove it, None where it does not follow from others."""
 
     law: str
     follows: tuple[str, ...] | None
@@ -129,7 +129,7 @@ def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
 
 
 def mutations_of(laws: Sequence[Law], loops: Loops = general) -> Iterator[Mutation]:
-    """The errors that each law without each of its conditions leads to."""
+    """The outcomes for each law without each of its conditions."""
     for x in each("dropping conditions", laws, _name):
         yield from attack_on(x, loops).mutations()
 

@@ -30,10 +30,10 @@ class NotAHistoryError(ValueError):
 
 @dataclass(frozen=True)
 class ProgramsApart:
-    """How one function differs on both sides, the second told in the names of the first.
+    """How a function differs between two histories, in the names of the first.
 
-    cost, memory: of both.  laws: in use on one side alone.  matches: of laws that matched not as often.  lines: of the
-    programs that run, those that one side alone has, after "- " or "+ ", each in its loop.
+    cost, memory: of both sides.  laws: those in use on one side alone.  matches: those of laws that did not match
+    equally often.  lines: those that only one of the programs that run has, after "- " or "+ ", below their loop.
     """
 
     name: str
@@ -67,7 +67,7 @@ def histories_in(file: Path) -> list[Any]:
 
 
 def compared(left: History, right: History) -> ProgramsApart:
-    """The function of one history, and of another."""
+    """Compare the function of one history with that of another."""
     a, b = left["report"], right["report"]
     used = [[s["law"] for s in h["steps"]] for h in (left, right)]
     hits = [{x["name"]: x["matches"] for x in h["laws"]} for h in (left, right)]
@@ -142,7 +142,7 @@ def _placed(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iter
 def _names(
     a: Sequence[Mapping[str, Any]], b: Sequence[Mapping[str, Any]], written: Mapping[str, str]
 ) -> dict[str, str]:
-    """For names of the second those of the first that stand for what is computed in the same way."""
+    """For each name of `b` the name in `a` of the value computed in the same way, else one that `a` does not use."""
     known: defaultdict[tuple[str, str], list[list[str]]] = defaultdict(list)
     for x, key in zip(a, _keys(a, {}), strict=True):
         known[key].append(x["makes"])
@@ -162,7 +162,7 @@ def _new(same: list[str] | None, n: int, name: str, taken: set[str]) -> str:
 
 
 def _keys(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What each line computes, whatever its own name and those of values that are made later."""
+    """Yield what each line computes, whatever its own name and, for a state, that of its next value."""
     for placed, x in zip(_placed(rows, {}), rows, strict=True):
         own = {*x["makes"], x.get("next", "")}
         free = x["kind"] == "input"  # its name is the user's

@@ -1,4 +1,4 @@
-"""Compares two ways to run one program; if they differ, finds the simplest values that show it, as a program."""
+"""Compare two ways to run one program; if they differ, find the simplest values that show it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ELEMENTS = 60  # of all values together: more are left as they are
 class Comparison:
     """A program as the interpreter runs it, and as laws made it.
 
-    exact: bit for bit, where no element is NaN.  inputs: for their names.  dtypes: of all values of the program: a
-    result is as close as the coarsest of them lets it be.
+    exact: results must be equal bit for bit, where they are not NaN.  inputs: for their names.  dtypes: those of all
+    values of the program; the coarsest of them decides how close results have to be.
     """
 
     reference: Callable[[Sequence[Any]], list[Any]]
@@ -40,7 +40,7 @@ class Comparison:
         return _outcome(self.reference, values)
 
     def found(self, values: Sequence[Array]) -> Outcome:
-        """The other's."""
+        """The results of the program that laws made, or the type of what it raised."""
         return _outcome(self.run, values)
 
     def same(self, want: Outcome, got: Outcome) -> bool:
@@ -52,11 +52,11 @@ class Comparison:
         return all(_equal(a, b, slack) for a, b in zip(want, got, strict=True))
 
     def outcomes(self, values: Sequence[Array]) -> tuple[Outcome, Outcome]:
-        """Results, or the type of what was raised: the interpreter's, then the other's."""
+        """Results, or the type of what was raised: the interpreter's, then those of the program that laws made."""
         return self.wanted(values), self.found(values)
 
     def agrees(self, values: Sequence[Array]) -> bool:
-        """Whether both come to the same."""
+        """Whether both give the same."""
         return self.same(*self.outcomes(values))
 
     def simplest(self, values: Sequence[Array]) -> list[Array]:
@@ -114,7 +114,7 @@ def _outcome(run: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -
 
 
 def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], slack: float) -> bool:
-    """slack: how far they may be apart; 0 for equal bit for bit."""
+    """Whether two arrays are equal but for NaN.  slack: how far apart they may be; 0 for equal bit for bit."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if a.dtype.kind not in "fc":

@@ -1,4 +1,4 @@
-"""Measured rates of a device: launches, memory, and what single blocks of threads do."""
+"""Measured rates of a device: launches, memory, and the throughput of single blocks of threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanopt.view.tables import text_table
 __all__ = ["measured_device", "rates_text"]
 
 FEW, MOST = 10, 20_000
-"""Repetitions, and how many more at most: the difference of two launches is free of what a launch takes."""
+"""Repetitions of a short launch, and the most that a long one adds: their difference is free of launching."""
 NODES = 32
 """Operators of the CUDA graph that is launched."""
 MOVED = 1 << 26
@@ -37,7 +37,7 @@ def measured_device(seconds: float = 0.02) -> tuple[DeviceRates, str]:
 
 
 def measured_rates(device: Any, seconds: float) -> DeviceRates:
-    """The rates of what an executor runs programs on; what it cannot run is as by default."""
+    """The rates of an executor's device; those of what it cannot run are the defaults."""
     found = _array_rates(device, seconds)
     if device.captures is not None:
         found["node"] = _node(device, seconds)
@@ -47,7 +47,7 @@ def measured_rates(device: Any, seconds: float) -> DeviceRates:
 
 
 def _array_rates(device: Any, seconds: float) -> dict[str, float]:
-    """Of array steps and of memory."""
+    """The rates of array steps and of memory."""
     xp, clock = device.xp, device.clock
     limits = measured_limits(xp, clock, seconds, device=True)
     a, one, many = xp.ones(64, "float32"), np.zeros(1), np.zeros(MOVED // 8)
@@ -75,7 +75,7 @@ def _node(device: Any, seconds: float) -> float:
 
 
 def _kernel_rates(device: Any, seconds: float) -> dict[str, float]:
-    """Of kernels: what single blocks do, and waits."""
+    """The rates of kernels: launches, waits, and the throughput of single blocks."""
     time = {name: _repeated(device, name, seconds) for name in PROBES}
     barrier = time["barrier"]
 
@@ -95,7 +95,7 @@ def _kernel_rates(device: Any, seconds: float) -> dict[str, float]:
 
 
 def _above(seconds: float, part: float) -> float:
-    """Seconds without a part of them; never nothing."""
+    """`seconds` without a part of them, but at least a quarter."""
     return max(seconds - part, seconds / 4)
 
 
@@ -109,7 +109,7 @@ def _repeated(device: Any, name: str, seconds: float) -> float:
 
 
 def _launch(device: Any, name: str) -> Callable[[int], None]:
-    """Runs a probe so many times."""
+    """A function that runs a probe with a number of repetitions."""
     xp, launcher, probe = device.xp, device.launcher, PROBES[name]
     x, w, y = (xp.full(n, 0.01, "float32") for n in (COLUMNS, DEEP * COLUMNS, MOST_ROWS * COLUMNS))
     status = xp.zeros(3, "int64")

@@ -32,7 +32,7 @@ _EXTRAS = {
 }
 """Modules by the extra that installs them."""
 CACHED = {"kernels": ".so", "programs": ".program"}
-"""What is kept on disk, and how the names of its files end."""
+"""The caches on disk, and how the names of their files end."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Diagnosis:
 
 
 def examined() -> list[Diagnosis]:
-    """Everything: versions, executors, extras, caches."""
+    """All diagnoses: versions, executors, extras, caches."""
     return [*_versions(), *_executors(), *_extras(), *_caches()]
 
 
@@ -83,7 +83,7 @@ def _executors() -> Iterator[Diagnosis]:
         try:
             found = function([x], outputs, backend=backend)(value)
             right = np.allclose(found.get() if hasattr(found, "get") else found, np.tanh(value) * 2.0)
-        except Exception as error:  # whatever keeps it from running is what was asked for
+        except Exception as error:  # the reason why it does not run is the diagnosis
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             yield Diagnosis(f"backend {backend}", "missing", text, advice.get(backend, ""))
             continue

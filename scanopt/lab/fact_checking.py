@@ -1,8 +1,8 @@
 """What goes wrong when a rule of a fact has one atom less: the list docs/fact-mutations.md.
 
-A mutant stands beside all facts and laws while a program is optimized.  Then a law fires on a program where it must
-not, or programs are equal that are not; if neither, the atom is implied, or it is one of those that only say where it
-pays to look: without it the tables grow.
+A mutant is added to all facts and laws while a program is optimized.  Then a law fires on a program where it must not,
+or programs become equal that are not.  If neither happens, the atom is implied, or it only says where it pays to look:
+without it the tables grow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from scanopt.view.tables import markdown_table
 __all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page", "outcomes"]
 
 _TRIES = 2
-"""Programs tried of an e-graph: the cheapest, and one for costs out of thin air."""
+"""How many programs are tried from an e-graph: the cheapest, and one for random costs."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Outcome:
         return [f"`{self.mutant.fact}`", f"`{rule}`", f"`{self.mutant.atom}`", kind, where]
 
     def told(self) -> dict[str, str]:
-        """As plain data."""
+        """The outcome as plain data."""
         m = self.mutant
         about = {"fact": m.fact, "rule": str(m.whole), "without": str(m.atom), "outcome": self.kind}
         return about | {"detail": self.detail, "witness": self.witness}
@@ -64,7 +64,7 @@ class Outcome:
 
 
 class _Case:
-    """A program, and what is known of it with all facts as they are.  never: a law that must not fire on it."""
+    """A program to try mutants on.  never: a law that must not fire on it."""
 
     def __init__(self, program: Program, never: Law | None = None) -> None:
         self.subject = Subject(program, WAYS)
@@ -77,14 +77,14 @@ class _Case:
         return next((d.text for d in differences), None)
 
     def must_be_right(self, laws: Sequence[Law]) -> None:
-        """Raise RuntimeError if a result is wrong although all facts are as they are."""
+        """Raise RuntimeError if a result is wrong although no fact is changed."""
         names = frozenset(x.name for x in laws)
         if names not in self._right and (wrong := self.difference(laws, self.subject.saturated(laws))) is not None:
             raise RuntimeError(f"the program is wrong without any mutant: {wrong}")
         self._right.add(names)
 
     def grows(self, laws: Sequence[Law], wrong: str) -> bool:
-        """Whether a wrong rule finds more when nothing is left to say; it may go on without end."""
+        """Whether a wrong rule, run once, adds to the tables after saturation; it might go on without end."""
         engine = EGraph(self.subject.encoded, laws, "reassoc")
         try:
             engine.saturate()
@@ -98,7 +98,7 @@ class _Case:
 class FactCheck:
     """Mutants of facts, and programs to try them on.
 
-    search: whether to try all programs where the one that is noted shows nothing.
+    search: whether to try all programs where the noted witness shows nothing.
     """
 
     def __init__(self, search: bool = False) -> None:
@@ -162,7 +162,7 @@ def _case(name: str) -> _Case:
 
 
 def outcomes(names: Sequence[str], search: bool = False) -> Iterator[Outcome]:
-    """The outcomes without each atom of each rule of some facts (default: all)."""
+    """The outcomes of dropping each atom of each rule of some facts (default: all)."""
     check = FactCheck(search)
     asked = [m for m in mutants() if not names or m.fact in names]
     yield from map(check.outcome, each("dropping atoms", asked, lambda m: m.fact))

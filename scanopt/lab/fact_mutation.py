@@ -32,8 +32,8 @@ _MADE_TRUE = ("set", "union")
 class Mutant:
     """A rule of a fact without one atom.
 
-    rule: its place among the rules of the fact.  body: the atoms that are left.  alike: the same of rules that are
-    this one for an operator batched in other arguments.
+    rule: its place among the rules of the fact.  body: the atoms that are left.  alike: the same mutants of rules that
+    differ from this one only in the arguments that an operator is batched in.
     """
 
     fact: str
@@ -65,7 +65,7 @@ class Mutant:
 
     @cached_property
     def unbound(self) -> tuple[str, ...]:
-        """Variables of the head, and of what the body computes or compares, that nothing says anything of."""
+        """Variables of the head, and of what the body computes or compares, that no atom binds."""
         body, head = _nodes(self.body), _nodes(self.head, stated=True)
         bound = {v for a in body for v in _looked_up(a)}
         while more := {str(a[1]) for a in body if _names(a) and _all_variables(a[2]) <= bound} - bound:
@@ -75,11 +75,11 @@ class Mutant:
 
     @cached_property
     def steers(self) -> str:
-        """Why the atom says nothing of what is true, only where it pays to look; "" where that does not show.
+        """Why the atom does not say what is true, only where it pays to look; "" where that cannot be shown.
 
-        A fact that is a hint claims nothing; what is known before what, extraction looks at by itself; and any term
-        may be written down, so that one is there claims nothing either, if nothing else is said of it.  (But X has as
-        many rows as c has steps where there is a `seq(c, X)`.)
+        A fact that is a hint claims nothing.  Extraction itself takes care of what is known before what.  And any term
+        may be written down, so its presence claims nothing either, if nothing else is said of it.  (A `seq(c, X)` does
+        claim something: that X has as many rows as c has steps.)
         """
         concluded = {a.fact if isinstance(a, Condition) else a.head for a in self.head}
         if all(map(_is_hint, self.head)):
@@ -116,7 +116,7 @@ CAUSAL = frozenset({
     "apart", "before", "cycle", "first_rows", "forward", "kept", "late", "leads", "near", "outside",
     "repeated", "spine",
 })  # fmt: skip
-"""Facts about what is known before what, and without what: equations hold whatever they say.
+"""Facts about which values are known before, or without, which others: equations hold whatever these facts say.
 
 Of equal forms one is chosen that can run: nothing in a loop that needs the loop's own trace.  These facts keep forms
 out of the e-graph that would never be chosen, and rewrite recurrences where that leads to a closed form.
@@ -130,7 +130,7 @@ def _is_hint(a: Condition | Atom) -> bool:
 
 
 _WRITTEN = ("apply", "cons", "stack", "tail")
-"""Constructors of terms that may be written down of anything on one clock."""
+"""Constructors of terms that may be written with any values of one clock."""
 
 
 def _is_there(a: Condition | Atom) -> bool:
@@ -174,7 +174,7 @@ def _looked_up(x: Node) -> set[str]:
 
 
 def _names(x: Node) -> bool:
-    """Whether an atom names what is computed of others."""
+    """Whether an atom gives a name to a value that is computed from others."""
     return isinstance(x, tuple) and x[0] == "=" and _is_variable(x[1]) and isinstance(x[2], tuple)
 
 
@@ -182,14 +182,14 @@ def _names(x: Node) -> bool:
 
 
 class _Sorts:
-    """The sorts of variables, by where they stand."""
+    """The sorts of variables, inferred from the places where they stand."""
 
     def __init__(self, declarations: str) -> None:
         found = re.findall(r"^\((?:constructor|relation|function) (\S+) \(([^)]*)\) ?(\w*)", declarations, re.MULTILINE)
         self._of: dict[str, tuple[list[str], str]] = {name: (args.split(), out) for name, args, out in found}
 
     def variables(self, atoms: Sequence[Node]) -> dict[str, str]:
-        """Of some atoms."""
+        """The sorts of the variables of some atoms."""
         found: dict[str, str] = {}
         for _ in range(2):  # what an atom says of a variable, a computation before it may ask
             for a in atoms:
@@ -228,19 +228,19 @@ _INTEGERS = range(-2, 4)
 
 
 class Chase:
-    """Proofs that an atom says nothing: what is left of the body, stated of unknowns, leads to the conclusion."""
+    """Proofs that an atom is redundant: the rest of the body, stated of unknowns, leads to the conclusion."""
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = laws
         self._sorts = _Sorts(rules_text())
 
     def implied(self, m: Mutant) -> bool:
-        """Whether the facts there are derive the conclusion without the atom."""
+        """Whether the existing facts derive the conclusion without the atom."""
         (atom,), body, head = _nodes([m.atom]), _nodes(m.body), _nodes(m.head, stated=True)
         return self._follows(body, head, self._sorts.variables((atom, *body, *head)), atom)
 
     def implied_in_use(self, m: Mutant) -> bool:
-        """Whether they derive it wherever it is asked for, from what else is asked there."""
+        """Whether they derive it wherever the fact is asked for, with the help of the other atoms there."""
         (atom,), body, (head, *more) = _nodes([m.atom]), _nodes(m.body), _nodes(m.head, stated=True)
         if more or head[0] != m.fact:
             return False
@@ -270,7 +270,7 @@ class Chase:
 
     @cached_property
     def _bodies(self) -> list[list[Node]]:
-        """What laws and the rules of facts ask for."""
+        """The conditions of laws, and the bodies of the rules of facts."""
         bodies = [parsed(" ".join(x.atoms(x.equation.when))) for x in self._laws]
         return bodies + [list(_nodes(rule.body)) for known in FACTS.values() for rule in known.rules]
 
@@ -294,7 +294,7 @@ class Chase:
     def _derived(
         self, body: Sequence[Node], head: Sequence[Node], sorts: Mapping[str, str], frozen: Mapping[str, str]
     ) -> bool | None:
-        """None where what is left of the body contradicts itself."""
+        """Whether the head follows from the rest of the body; None where the rest contradicts itself."""
         commands = [f"(constructor frozen_{v} () {sorts[v]})" for v, x in frozen.items() if x == f"(frozen_{v})"]
         stated = [_stated(a, frozen) for a in body]
         if any(x is None for x in stated):
@@ -320,7 +320,7 @@ def _renamed(x: Node, names: Mapping[str, Node]) -> Node:
 
 
 def _stated(a: Node, frozen: Mapping[str, str]) -> str | None:
-    """A command that makes an atom true of what is frozen, "" where it is; None where there is none."""
+    """The command that makes an atom true of frozen values; "" where it is true already, None where there is none."""
     text = _frozen(a, frozen)
     if isinstance(a, str):
         return None

@@ -55,7 +55,7 @@ class _Checker:
         self._here: list[str] = []
 
     def make(self, name: str, value: Operand, where: str) -> None:
-        """A new name.  value: what is known of its value."""
+        """Define a new name.  value: its type, and its value where that is known."""
         if not name:
             raise ValueError(f"{where}: a name is empty")
         if name in self.made:
@@ -65,14 +65,14 @@ class _Checker:
         self.known[name] = value
 
     def read(self, name: str, where: str) -> Operand:
-        """What is known of a name."""
+        """The type of a name that must be visible here, and its value where that is known."""
         if name not in self.known:
             raise ValueError(f"{where}: {name!r} is not defined before it is read, or not visible here")
         return self.known[name]
 
     @contextmanager
     def _inside(self) -> Iterator[None]:
-        """What is made inside is not to be seen afterwards."""
+        """Hide the names that are made inside the block once it ends."""
         outside, self._here = self._here, []
         yield
         for name in self._here:
@@ -80,7 +80,7 @@ class _Checker:
         self._here = outside
 
     def steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        """The same steps, with types that follow."""
+        """The same steps with inferred types."""
         return tuple([self._step(step) for step in steps])
 
     def _step(self, step: Step) -> Step:
@@ -113,7 +113,7 @@ class _Checker:
             raise ValueError(f"{where}: its type is declared as {declared}, but is {found}")
 
     def _branch(self, step: Branch) -> Branch:
-        """What a side makes is not to be seen after it, but for the results."""
+        """Check both sides: names made on a side are not visible after it, except the results."""
         where = f"{', '.join(r.out for r in step.results)} = if {step.condition}"
         if not step.results:
             raise ValueError(f"a branch on {step.condition!r} has no result")
@@ -131,7 +131,7 @@ class _Checker:
 
     def _either(self, r: Either, condition: str, test: Operand, a: Operand, b: Operand) -> Either:
         where = f"{r.out} = if {condition}"
-        unknown = Operand(test.dtype, test.shape)  # a side that is never taken is there all the same
+        unknown = Operand(test.dtype, test.shape)  # both sides are checked, even one that is never taken
         return replace(r, type=self._infer(r.out, _IFELSE, [unknown, a, b], r.type, where))
 
     def _rows_of(self, name: str, where: str) -> TensorType:
@@ -154,7 +154,7 @@ class _Checker:
             states = tuple(self._state(s, init, where) for s, init in zip(loop.states, inits, strict=True))
             body = self.steps(loop.body)
             for s in states:
-                # Where lengths differ, which laws may find of a loop that takes no step, a step that runs raises.
+                # Lengths may differ, as laws may find for a loop that takes no step: a step that runs would raise.
                 row, update = s.type, self.read(s.update, where).type
                 self._agree(replace(row, shape=(None,) * row.ndim), update, f"{where}, update {s.update}")
             if loop.until is not None:
@@ -169,7 +169,7 @@ class _Checker:
         return replace(r, type=self._make(r.out, source.row(), r.type, f"{where}, read {r.out}"))
 
     def _state(self, s: CarriedState, init: TensorType, where: str) -> CarriedState:
-        """The rows of a state have the shape of its initial ones: a run in which an update has another raises."""
+        """Check a state.  Its rows have the shape of its initial rows: an update of another shape raises in the run."""
         here = f"{where}, state {s.label or s.update}"
         self._agree(s.type, init.row(), here)
         if s.depth < 1 or init.shape[0] not in (None, s.depth):
@@ -191,7 +191,7 @@ _IFELSE = Op.make("ifelse")
 
 
 def _inferred(op: Op, args: list[Operand]) -> TensorType:
-    """The type of a result; what is sure to raise does so when it runs, if it does."""
+    """The type of a result.  Operands that are sure to raise are accepted: the error comes only if the step runs."""
     try:
         return op.idle(*args)
     except (ValueError, IndexError):
@@ -199,7 +199,7 @@ def _inferred(op: Op, args: list[Operand]) -> TensorType:
 
 
 def _value(op: Op, args: list[Operand], type: TensorType) -> Operand:
-    """What is known of a result: nothing is computed for it but lengths that are known."""
+    """What is known of a result: its type, and its value only where that is a known length."""
     length = args[0].shape[op.options["axis"]] if op.name == "shape_i" else None
     value = None if length is None or length > LONGEST else np.asarray(length, type.dtype)
     return Operand(type.dtype, type.shape, value)

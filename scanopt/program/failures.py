@@ -1,7 +1,7 @@
-"""What to say of an error in the generated text of a program: the step, its operands, the loops.
+"""Notes on an error raised in the generated text of a program: the step, its operands, the loops.
 
-The traceback tells the line that failed and the values of the names there, so that a program that
-runs has nothing to record.
+The line that failed and the values of the names there are read from the traceback, so a running
+program records nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["SourceMap", "note_failure"]
 
 @dataclass
 class SourceMap:
-    """What the lines of generated text stand for, by number from 1.
+    """The steps and loops that the lines of generated text stand for, by line number from 1.
 
     steps: the operator on a line.  inside: the number of the innermost loop around it.  loops: by number, each with
-    that of the loop around it.  counters: the name in the text of what counts the steps of a loop.  names: the names in
-    the text, by those in the program.
+    the number of the loop around it.  counters: for each loop, the name of its step counter in the text.  names: the
+    names in the text, by those in the program.
     """
 
     steps: dict[int, Compute] = field(default_factory=dict[int, Compute])
@@ -37,13 +37,13 @@ class SourceMap:
     names: dict[str, str] = field(default_factory=dict[str, str])
 
     def enter(self, loop: Loop, around: int | None, counter: str) -> int:
-        """The number of a loop."""
+        """Register a loop; return its number."""
         self.loops.append((loop, around))
         self.counters.append(counter)
         return len(self.loops) - 1
 
     def note(self, number: int, step: Compute | None, loop: int | None) -> None:
-        """What a line stands for."""
+        """Record the step on a line, and the innermost loop around it."""
         if step is not None:
             self.steps[number] = step
         if loop is not None:
@@ -61,12 +61,12 @@ class SourceMap:
         return [self.loops[i][0] for i in self._around(number)]
 
     def counting(self, number: int) -> list[str]:
-        """What counts the steps of the loops around a line, innermost first."""
+        """The names of the step counters of the loops around a line, innermost first."""
         return [self.counters[i] for i in self._around(number)]
 
 
 def note_failure(error: BaseException, program: Program, lines: SourceMap, code: CodeType) -> None:
-    """Say what an error is about, where it comes from the text compiled as `code`."""
+    """Add notes to an error if it comes from the text compiled as `code`."""
     found = _place(error, code)
     if found is None:
         return
@@ -86,7 +86,7 @@ def note_failure(error: BaseException, program: Program, lines: SourceMap, code:
 
 
 def _place(error: BaseException, code: CodeType) -> tuple[FrameType, int] | None:
-    """The innermost frame of the text that the code is of, and its line, on the way of the error."""
+    """The innermost frame of the error's traceback that runs the text of `code`, and its line; None without one."""
     found, tb, text = None, error.__traceback__, None
     while tb is not None:
         frame = tb.tb_frame
@@ -99,7 +99,7 @@ def _place(error: BaseException, code: CodeType) -> tuple[FrameType, int] | None
 
 
 def _sites(loop: Loop) -> tuple[str, ...]:
-    """What to call a loop: the user's scans, else its label, as of a program from a file."""
+    """The names of a loop in messages: the user's scans, else its label, as for a program from a file."""
     return loop.sites or ((f"loop {loop.label!r}",) if loop.label else ())
 
 
@@ -147,8 +147,8 @@ class _Step:
         return f"{step.out} = {nested_text(step.op, [self.name(a) for a in step.args])}"
 
     def notes(self, error: BaseException, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
-        """The operator with its operands, then how those without a name of the user's are made."""
-        if self.step.op.name in ("require", "assert_true"):  # whose text says all there is to say, but for the array
+        """Yield a note on the operator and its operands, then one on how the computed operands are made."""
+        if self.step.op.name in ("require", "assert_true"):  # its message says everything but which array
             length = self.made.get(self.step.args[0])
             if isinstance(error, IndexError) and length is not None and length.op.name == "shape_i":
                 yield f"an index of {self.name(length.args[0])}"
@@ -164,7 +164,7 @@ class _Step:
             yield f"where {', '.join(made)}"
 
     def places(self, around: Sequence[Loop]) -> dict[str, list[str]]:
-        """The loops that it is in, those that its operands come from, and those that use its result.
+        """The scans that the step is in ("of"), that its operands come from ("from"), and that use its result ("for").
 
         around: the loops around it in the program, innermost first; each may run several scans.
         """
@@ -180,7 +180,7 @@ class _Step:
         return found if any(found.values()) else {"from": [*mine.behind], "for": self._nearest()}
 
     def _nearest(self) -> list[str]:
-        """The scans that the result is used for first."""
+        """The scans that use the result first."""
         names, seen = [self.step.out], {self.step.out}
         while names:
             of = [self._origin(name) for name in names]

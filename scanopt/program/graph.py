@@ -32,8 +32,8 @@ _LENGTH = Op.make("shape_i", axis=0)
 def graph_of(program: Program, inputs: Sequence[Variable], rows_fit: bool = False) -> list[Variable]:
     """The results of a program as variables that rest on `inputs`, one for each input of the program.
 
-    What the program checks although no result needs it is a requirement of the first result.
-    rows_fit: what a loop reads has no more rows than it has steps, as in all programs that were lowered here.
+    Checks that no result needs become requirements of the first result.
+    rows_fit: arrays that a loop reads have no more rows than it has steps, as in all programs lowered here.
 
     >>> from scanopt import function, tensor as T
     >>> x, y = T.dvectors("x", "y")
@@ -53,8 +53,8 @@ def graph_of(program: Program, inputs: Sequence[Variable], rows_fit: bool = Fals
 class _Scope:
     """The variables that names stand for outside of all loops, or in the step of one.
 
-    held: what the step reads from outside.  last: the whole trace, by the name of its last row and of the number of
-    steps.
+    held: the non-sequences, which the step reads from outside.  last: whole traces, by the name of the kept last row
+    and that of the number of steps.
     """
 
     def __init__(self, outer: _Scope | None, rows_fit: bool) -> None:
@@ -86,7 +86,7 @@ class _Scope:
                 self._branch(step)
 
     def _branch(self, branch: Branch) -> None:
-        """Names are made once, so those of both sides may stand here."""
+        """Run both sides in this scope: each name is made once, so they cannot collide."""
         if (found := guarded(branch, self.__getitem__)) is not None:
             op, flags, args = found
             self.names[branch.results[0].out] = _mapped(op, flags, [self[a] for a in args])
@@ -135,17 +135,17 @@ class _Scope:
                 return trace[T.maximum(trace.shape[0] - self[rows], 0) :]
 
     def row(self, name: str, rows: Variable, label: str | None = None) -> Variable:
-        """What the step reads of rows that stand outside."""
+        """Make the variable for the row that the step reads of the outer array `rows`."""
         made = self.names[name] = Variable(rows.type.row(), label)
         return made
 
     def taps(self, state: CarriedState, init: Variable) -> tuple[Variable, ...]:
-        """What the step reads of a state."""
+        """Make the variables for the taps of a state."""
         return tuple(self.row(name, init, slice_name(state.label or None, -k)) for k, name in state.taps)
 
 
 def _state(state: CarriedState, init: Variable, taps: tuple[Variable, ...], update: Variable) -> MitSot | SitSot:
-    """Its slot; init: as many rows as it is deep; the deepest tap may need fewer."""
+    """The slot of a state.  init: `depth` rows, of which only the last are used where the deepest tap needs fewer."""
     node, depth = init.owner, max(k for k, _ in state.taps)
     if depth == 1 and isinstance(node, Apply) and node.op == _AS_ONE_ROW:
         return SitSot(node.inputs[0], taps[0], update)
@@ -154,7 +154,7 @@ def _state(state: CarriedState, init: Variable, taps: tuple[Variable, ...], upda
 
 
 def _applied(op: Op, args: list[Variable]) -> Variable:
-    """The operator of variables; what is sure to raise does so when it runs, if it does."""
+    """Apply an operator to variables.  Arguments that are sure to raise are accepted: the error comes if it runs."""
     if op.name == "shape_i" and isinstance(length := dim(args[0], op.options["axis"]), int):
         return Constant(np.int64(length))
     try:
@@ -165,7 +165,7 @@ def _applied(op: Op, args: list[Variable]) -> Variable:
 
 
 def _mapped(op: Op, flags: Sequence[str], args: Sequence[Variable]) -> Variable:
-    """An operator of the rows of some arguments: in a loop it does not run where there are none.
+    """Apply an operator to the rows of some arguments, in a loop, so that it does not run where there are no rows.
 
     flags: for each loop, innermost first, which arguments it reads row by row.
     """
@@ -185,7 +185,7 @@ def _row(k: int) -> Op:
 
 
 def _required(result: Variable, checks: Sequence[Variable]) -> Variable:
-    """The same result, by a loop of one step that checks something."""
+    """The same result, through a loop of one step that requires `checks`."""
     one, step = Constant(np.int64(1)), Variable(result.type)
     requires = tuple(Requirement("rows", one, one, "", check) for check in checks)
     made = Scan(one, nit_sots=(NitSot(step),), non_sequences=(NonSequence(result, step),), requires=requires)

@@ -1,4 +1,4 @@
-"""Operators that may raise, batched: in a program a branch, which without rows runs nothing (`operators/idle.py`)."""
+"""Batched operators that may raise: a branch that runs nothing where there are no rows (`operators/idle.py`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["guarded"]
 def guarded(branch: Branch, value: Callable[[str], Variable]) -> tuple[Op, tuple[str, ...], tuple[str, ...]] | None:
     """The operator that a branch guards, the flags of each batching, innermost first, and its arguments.
 
-    None where a branch is anything else.  value: what stands for a name that is made before the branch.
+    None where a branch is anything else.  value: the variable of a name made before the branch.
     """
     if len(branch.results) != 1 or len(branch.otherwise) != 1:
         return None
@@ -33,7 +33,7 @@ def guarded(branch: Branch, value: Callable[[str], Variable]) -> tuple[Op, tuple
 def _is_recipe(
     branch: Branch, op: Op, flags: tuple[str, ...], args: tuple[str, ...], value: Callable[[str], Variable]
 ) -> bool:
-    """Whether the side that runs is what the batched operator is made of, step by step."""
+    """Whether the steps of the side that runs are exactly the recipe of the batched operator."""
     start: Operator = op
     made = recipe(reduce(Batched, flags, start), [value(a).operand for a in args])
     if made is None or len(made.steps) != len(branch.then):

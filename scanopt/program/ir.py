@@ -130,7 +130,7 @@ class CarriedState:
 
 @dataclass(frozen=True)
 class Keep:
-    """What is left of a value after the loop: its rows at all steps, or the last `rows` of them.
+    """The rows of a value that are kept after the loop: those of all steps, or the last `rows` of them.
 
     rows: a number, or the name of one (an int64 scalar, made before the loop).  With fewer steps, as many rows as
     there were steps.  type: of the whole array.  start: an array whose last row is left where there was no step; only
@@ -174,7 +174,8 @@ Step = Compute | Loop | Branch
 class Origin:
     """The user's scans that a value belongs to.
 
-    It is one of their step, they keep it, their steps read it, or it is computed from what they keep.
+    step: scans whose step computes it.  kept: scans that keep it.  read: scans whose steps read it.  behind: scans that
+    keep an operand of it.
     """
 
     step: tuple[str, ...] = ()
@@ -189,7 +190,7 @@ class Program(Displayed):
 
     checks: names whose steps must run although no result needs them (lengths of sequences).
     profile: titles of profiled loops that are no longer in the program.
-    exact: results are to be equal bit for bit to those of the program as written: see `OpSpec.by_layout`.
+    exact: results must equal those of the program as written bit for bit: see `OpSpec.by_layout`.
     matmul_precision: as config has it.  origins: by name, for messages only; a program that was written to a file has
     none.
     """
@@ -223,7 +224,7 @@ class Program(Displayed):
 
 
 def all_steps(steps: Sequence[Step]) -> Iterator[Step]:
-    """Steps and those inside them, after the one they are inside of."""
+    """All steps, those inside a loop or a branch right after it."""
     todo = [*reversed(steps)]
     while todo:
         step = todo.pop()

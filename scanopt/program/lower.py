@@ -44,7 +44,7 @@ __all__ = ["lower", "lowered_with_names"]
 class StepWriter:
     """Names every instance of an extraction and writes the steps that compute it.
 
-    names: of what can be read at the present place; known: the conditions decided there.
+    names: those of the instances that can be read at the current place.  known: the conditions decided there.
     """
 
     def __init__(self, extraction: Extraction) -> None:
@@ -63,7 +63,7 @@ class StepWriter:
         self.known: Decided = {}
 
     def program(self) -> Program:
-        """The program."""
+        """Lower the whole extraction."""
         inputs = self._inputs()
         g = self._graph
         roots, checks = ([*map(Instance, found)] for found in (g.roots, g.checks))
@@ -91,7 +91,7 @@ class StepWriter:
         return tuple(title for title in titles if title not in left)
 
     def _keepers(self) -> dict[Instance, list[Instance]]:
-        """Per loop the instances outside that keep something of it."""
+        """For each loop, the instances outside it that keep rows of its values."""
         out: dict[Instance, list[Instance]] = {}
         for i, o in self._x.choice.items():
             if o.form is not None and o.form.kind in KEPT:
@@ -118,7 +118,7 @@ class StepWriter:
         return steps
 
     def _leaf(self, i: Instance) -> None:
-        """Name what there is nothing to compute for; a loop that leaves out some of its values lacks others, too."""
+        """Name a constant, or a held array that has a name: in a loop written only in part it may have none."""
         form, needs = self._choice[i].form, self._choice[i].needs
         assert form is not None
         if form.kind == "const":
@@ -131,7 +131,7 @@ class StepWriter:
 
     @contextmanager
     def scope(self, known: Mapping[Instance, bool] | None = None) -> Iterator[None]:
-        """Names given inside are forgotten afterwards.  known: further conditions that are decided inside."""
+        """Forget the names given inside the block once it ends.  known: further conditions decided inside."""
         before = self.names, self.known
         self.names = dict(self.names)
         self.known = {**self.known, **(known or {})}
@@ -144,7 +144,7 @@ class StepWriter:
             self.named.setdefault(name, i)
 
     def unit(self, u: Unit, schedule: EvaluationOrder, part: Set[Instance] | None = None) -> list[Step]:
-        """The steps that compute a value, or a loop.  part: what the loop computes (None: all there is)."""
+        """Write the steps of a value or a loop.  part: the instances that the loop computes (None: all)."""
         if u.value.loop:
             return self._loop(u, schedule.inside[u.value], part)
         o = self._choice[u.value]
@@ -161,12 +161,12 @@ class StepWriter:
         return [*steps]
 
     def _tell(self, i: Instance, *names: str) -> None:
-        """Note which of the user's scans names belong to."""
+        """Record which of the user's scans the names belong to."""
         if i.id in self._origins:
             self._told |= dict.fromkeys(names, self._origins[i.id])
 
     def apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, Sequence[Compute | Branch]]:
-        """An operator of names: the name of its result, and the steps that compute it."""
+        """Apply an operator to names; return the name of the result and the steps that compute it."""
         name, steps = self._expanded(operator, args)
         op, flags = unbatched(operator)
         if flags and op.can_raise and self._may_raise(op, flags, args):
@@ -174,7 +174,7 @@ class StepWriter:
         return name, steps
 
     def _may_raise(self, op: Op, flags: Sequence[str], args: Sequence[str]) -> bool:
-        """Whether an operator, batched so, may have no rows, and may then raise."""
+        """Whether a batched operator may have no rows, and the operator itself may raise."""
         given = [(self.operands[a], n) for a, n in zip(args, has_rows(flags).options["axes"], strict=True)]
         lengths = [length for x, n in given for length in x.shape[:n]]
         if None not in lengths and 0 not in lengths:
@@ -184,7 +184,7 @@ class StepWriter:
     def _guarded(
         self, op: Op, flags: Sequence[str], args: Sequence[str], value: str, steps: Sequence[Compute]
     ) -> tuple[str, list[Branch | Compute]]:
-        """A batched operator that does not run where there are no rows: a loop of no steps raises nothing."""
+        """Skip a batched operator where there are no rows, by a branch: a loop of no steps raises nothing."""
         test, tests = self._expanded(has_rows(flags), args)
         nothing, otherwise = self._expanded(no_rows(op, flags), args)
         known = abstract_eval(IFELSE, [self.operands[n] for n in (test, value, nothing)])
@@ -192,7 +192,7 @@ class StepWriter:
         return either.out, [*tests, Branch(test, tuple(steps), tuple(otherwise), (either,))]
 
     def _expanded(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
-        """The operators of the table that an operator is made of."""
+        """Expand an operator into those of the table; return the name of the result and the steps."""
         made = recipe(operator, [self.operands[a] for a in args])
         assert made is not None
         slots = [*args, *(self.const(c) for c in made.constants)]
@@ -244,11 +244,11 @@ class StepWriter:
         return before, made
 
     def _steps_of(self, loop: Instance) -> str:
-        """The name of its number of steps."""
+        """The name of the number of steps of a loop."""
         return self.name(Instance(self._graph.clocks[loop.id].steps, loop.phases[:-1]))
 
     def _init(self, source: str, taps: list[tuple[int, Instance]], before: list[Step]) -> str:
-        """The rows of an initial state that the taps read: its last ones."""
+        """The name of the last initial rows, as many as the taps read; a slice, if needed, goes into `before`."""
         depth = max(k for k, _ in taps)
         if self.operands[source].shape[0] == depth:
             return source
@@ -278,7 +278,7 @@ class StepWriter:
         return Keep(out, value, rows, self.operands[out].type)
 
     def _rows_kept(self, o: Option) -> int | str | None:
-        """How many rows are kept: a number that is known need not be read."""
+        """How many rows are kept: a number where it is known, else its name; None for all rows."""
         assert o.form is not None
         if o.form.kind != "recent":
             return {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
@@ -304,14 +304,14 @@ class StepWriter:
         return settled(self._choice, i, self.known)
 
     def fresh(self, known: Operand) -> str:
-        """A new name.  known: what is known of its value."""
+        """Make a new name.  known: the type of its value, and the value where that is known."""
         name = f"v{self._count}"
         self._count += 1
         self.operands[name] = known
         return name
 
     def const(self, value: np.ndarray[Any, Any]) -> str:
-        """The name of a fixed array."""
+        """The name of a constant; equal small ones share one name."""
         for name, const in self._consts.items():
             if const.value is value or _same(const.value, value):
                 return name
@@ -326,7 +326,7 @@ def _same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _known(op: Op, operands: Sequence[Operand]) -> Operand:
-    """What is known of a result; an operator that is sure to raise does so when the program runs."""
+    """What is known of a result.  An operator that is sure to raise is accepted: it raises when the program runs."""
     try:
         return abstract_eval(op, operands)
     except (ValueError, IndexError):
@@ -340,6 +340,6 @@ def lower(extraction: Extraction, exact: bool = False, matmul_precision: str = "
 
 
 def lowered_with_names(extraction: Extraction, exact: bool = False) -> tuple[Program, dict[str, Instance]]:
-    """The same program, and what its names stand for; names within batched operators stand for nothing."""
+    """The same program, and the instance that each name stands for; names within expanded operators have none."""
     writer = StepWriter(extraction)
     return replace(writer.program(), exact=exact), writer.named

@@ -1,8 +1,8 @@
 """What a loop program holds in memory: rows per loop, and bytes for given sizes.
 
-The figures are those of the array steps of `scanopt.backends`: a state holds as many rows as it is
-read back, and one to write to unless that is its oldest one, or all its rows are kept anyway; a value
-kept whole holds one row per step.
+The figures are those of the array steps of `scanopt.backends`.  A state holds as many rows as its
+deepest tap reads back, and one more to write to, unless the new row replaces the oldest one or all its
+rows are kept anyway.  A value kept whole holds one row per step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Shape = tuple[Dim, ...]
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that a loop holds of one value.  rows: None means one per step, a name that many, at most one per step.
+    """Rows that a loop holds of one value.  rows: None is one per step; a name is that many, at most one per step.
 
     what: "state", "trace" or "last rows".  type: of one row.
     """
@@ -51,13 +51,13 @@ class Held:
 
 
 def plan(program: Program) -> tuple[Held, ...]:
-    """What each loop holds, loop by loop: states, then what is kept for later."""
+    """The rows that each loop holds, loop by loop: those of states, then those kept for after the loop."""
     counts = rows_of_states(program)
     return tuple(held for n, loop in enumerate(program.loops()) for held in _held(loop, n, counts))
 
 
 def rows_of_states(program: Program) -> dict[StateOf, int]:
-    """Of each state, by the number of its loop and its own, the rows that it has memory for."""
+    """For each state, by the number of its loop and its own number, how many rows it has memory for."""
     try:
         storage = storage_of(program)
     except ImportError:
@@ -98,15 +98,15 @@ def peak_rows(program: Program) -> dict[str, int | None]:
 
 
 class Joined(tuple[int | None, ...]):
-    """The lengths of an array that parts are joined to of which only the greatest lengths are known."""
+    """The shape of an array joined of parts whose lengths vary, of which only the greatest are known."""
 
     __slots__ = ()
 
 
 def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | None = None) -> None:
-    """Add to `known` what can be said of every name that the steps make, where they would run.
+    """Add to `known` the type of every name that the steps make if they run, and its value where that follows.
 
-    states: names that must have some shape: their lengths are those where nothing else tells, of `Joined` in any case.
+    states: shapes that names must have: they fill in lengths that are not inferred; those of `Joined` always hold.
     """
     told = states or {}
     for step in steps:
@@ -124,9 +124,9 @@ def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | No
 
 
 def _branch(step: Branch, known: Known, told: Mapping[str, Shape]) -> None:
-    """What is known of the results: of the side that is taken, or else of what both have in common.
+    """Add what is known of the results of a branch: from the side taken, else what both sides have in common.
 
-    A side that could only raise, its shapes not fitting, is taken for one that will not be taken.
+    A side whose shapes do not fit could only raise, and is assumed not to be taken.
     """
     test = known[step.condition].value
     sides = step.sides if test is None else (step.sides[0 if test else 1],)
@@ -148,17 +148,17 @@ def _branch(step: Branch, known: Known, told: Mapping[str, Shape]) -> None:
 
 
 def _nothing(x: Operand) -> bool:
-    """Whether this is the array that stands for what a side does not make: see `sides`."""
+    """Whether this is the placeholder for a value that a side does not make: see `sides`."""
     return x.value is not None and bool(x.shape) and not any(x.shape)
 
 
 def _may_run(steps: Sequence[Step], known: Mapping[str, Operand]) -> bool:
-    """Whether `shapes` went through the steps of a side: it knows all that they make."""
+    """Whether a side may be taken: `shapes` got through its steps, so all their names are known."""
     return all(name in known for step in steps for name in names_made(step))
 
 
 def running(steps: Sequence[Step], known: Mapping[str, Operand]) -> Iterable[Step]:
-    """All steps, as `Program.walk`, but those on sides that are not taken.  known: what `shapes` found."""
+    """All steps, as `Program.walk`, except those on sides that are not taken.  known: as `shapes` filled it."""
     for step in steps:
         yield step
         if isinstance(step, Loop):
@@ -176,7 +176,7 @@ def _taken(step: Branch, known: Mapping[str, Operand]) -> Iterable[Sequence[Step
 
 
 def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, Shape] | None = None) -> None:
-    """The same for one loop that runs so many steps (None: unknown).  told: names that must have some shape.
+    """The same as `shapes`, for one loop of `steps` steps (None: unknown).  told: as `states` there.
 
     Raises the errors of shape rules, and ValueError for a state that would change its shape.
     """
@@ -199,12 +199,12 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
-        runs = steps or k.type.shape[:1] == (1,)  # whatever ends it, it runs a step
+        runs = steps or k.type.shape[:1] == (1,)  # it runs at least one step
         known[k.out] = trace(known[k.value], 1 if k.rows == 1 and runs else _rows_kept(k.rows, known, run))
 
 
 def _rows_kept(rows: int | str | None, known: Known, steps: int | None) -> int | None:
-    """How many rows are kept of so many steps, None where that is not known."""
+    """How many rows are kept after `steps` steps; None where that is not known."""
     if not steps or rows is None:
         return steps
     if isinstance(rows, str):
@@ -224,9 +224,9 @@ def _row(x: Operand) -> Operand:
 class MemoryReport:
     """Bytes of results and buffers; arguments and constants are not counted.
 
-    outer: bytes of each array made outside loops.  held: of what each loop holds.  peak: the most
-    at one time (temporaries of one operator left aside).  A length that only values tell counts
-    as 0, and `exact` is False then.
+    outer: bytes of each array made outside loops.  held: bytes of the rows that each loop holds.
+    peak: the most bytes at one time, without temporaries inside one operator.  A length that
+    depends on values counts as 0, and `exact` is then False.
     """
 
     outer: dict[str, int]
@@ -283,9 +283,9 @@ def _bytes(x: Operand) -> int:
 
 
 def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Sequence[tuple[Held, int]]) -> int:
-    """The most bytes alive after a step outside loops, each array let go after its last use or that of a view of it.
+    """The most bytes alive after a step outside loops; an array is freed after its last use or that of a view of it.
 
-    last: names that are read after the steps.  On a side what was made before is not counted.
+    last: names that are read after the steps.  On a side of a branch, arrays made before it are not counted.
     """
     last = dict(last)
     for i, step in reversed(list(enumerate(steps))):
@@ -312,7 +312,7 @@ def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Seque
 
 
 def _is_view(step: Step) -> TypeGuard[Compute]:
-    """Whether a step makes no array of its own, but shows one of its arguments."""
+    """Whether a step allocates no array, because its result is a view of an argument."""
     return isinstance(step, Compute) and step.op.cost == "free" and step.op.view
 
 

@@ -1,7 +1,7 @@
-"""What the text of a loop program says of each name: its type, its place, what may vary.
+"""What can be read off a loop program for each name: its type, its path, where its shape may vary, its last use.
 
-The *place* of a name are the loops and the sides of branches around it, outermost first: a loop
-is its number, a side a negative number of its own.  Its *scope* are the loops alone.
+The *path* of a name is the loops and the sides of branches around it, outermost first: a loop
+is its number, a side a negative number.  Its *scope* is the loops alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Path = tuple[int, ...]
 
 
 def given(program: Program) -> tuple[Input | Const, ...]:
-    """What a program does not make itself: its inputs and constants."""
+    """The inputs and constants of a program, which none of its steps makes."""
     return (*program.inputs, *program.consts)
 
 

@@ -17,7 +17,7 @@ __all__ = ["origins"]
 
 
 def origins(graph: TermGraph) -> Mapping[int, Origin]:
-    """By class of value what is known of it; classes that belong to no scan are left out."""
+    """The origin of each e-class; classes that belong to no scan are left out."""
     loops = {n: info.sites for n, info in graph.clocks.items() if info.sites}
     kept: defaultdict[int, list[str]] = defaultdict(list)
     read: defaultdict[int, list[str]] = defaultdict(list)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def read_json(text: str, read: Callable[[Json], T]) -> T:
-    """What `read` makes of JSON text.  No field may occur twice; NaN and infinities are refused."""
+    """Parse JSON text and apply `read` to it.  No field may occur twice; NaN and infinities are refused."""
     try:
         return read(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
     except RecursionError:
@@ -56,7 +56,7 @@ def check_version(data: Json, kind: str, version: int) -> None:
 
 
 def fields(data: Json, where: str, names: str) -> dict[str, Json]:
-    """An object with exactly these fields (names between spaces)."""
+    """Return `data` if it is an object with exactly these fields (`names`, separated by spaces)."""
     wanted = set(names.split())
     if not isinstance(data, dict):
         raise ValueError(f"{where}: expected an object, found {type(data).__name__}")
@@ -91,7 +91,7 @@ def label_in(f: dict[str, Json], name: str, where: str) -> str:
 
 
 def truth(x: Json, what: str, where: str) -> bool:
-    """A bool."""
+    """x, if it is a bool; `what` names it."""
     if not isinstance(x, bool):
         raise ValueError(f"{where}: {what} must be true or false")
     return x

@@ -60,9 +60,9 @@ def to_json(program: Program) -> str:
 
 
 def program_data(program: Program) -> Json:
-    """The program as objects, lists, strings and numbers, its types as they are inferred when it is read.
+    """The program as objects, lists, strings and numbers, with the types that are inferred when it is read.
 
-    So what its storage takes for granted is what the reader finds too.
+    So its storage assumes the same types that the reader will infer.
     """
     made = inferred(program)
     return _data(program if made.steps == program.steps else made)
@@ -86,7 +86,7 @@ def _data(program: Program) -> Json:
 
 
 def _storage(program: Program) -> Json:
-    """Where its values live; None where that is not known, and egglog is not there to find out."""
+    """Where the program's values live; None where that is not known and egglog is not installed to derive it."""
     try:
         return storage_data(storage_of(program))
     except ImportError:
@@ -153,7 +153,7 @@ def from_json(text: str) -> Program:
     Raises ValueError, saying what is wrong and where, for anything but a valid program: text that
     is no JSON, a missing or unknown field, an operator that is not in the table, a name that is
     made twice or read before it is made, a type that does not follow from the operands, a storage
-    by which something is overwritten that is still read.
+    that overwrites a value that is still read.
     """
     return read_json(text, read_program)
 

@@ -19,9 +19,9 @@ WIDEST = 64
 class Line:
     """One line of a program's text.
 
-    kind: input, const, compute, loop, read, state, keep, branch, else, give, check, return or note.  depth: loops and
-    sides around it.  more: what stands in the right column.  makes: names that it gives a value, reads: names that it
-    reads, next: the name that a state has after the step.
+    kind: input, const, compute, loop, read, state, keep, branch, else, give, check, return or note.  depth: how many
+    loops and sides are around it.  more: the text in the right column.  makes: the names that it defines.  reads: the
+    names that it reads.  next: for a state, the name of its value after the step.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class Line:
 
     @property
     def indented(self) -> str:
-        """The text where it stands."""
+        """The text, indented by its depth."""
         return "    " * self.depth + self.text
 
 
@@ -90,7 +90,7 @@ def names_read(step: Step) -> Iterator[str]:
 
 
 def made_in(loop: Loop, apart: Container[int]) -> list[str]:
-    """The names made inside a loop, those of loops and branches inside it included.  apart: ids of those left out."""
+    """The names made inside a loop, those of loops and branches inside it included.  apart: ids not looked into."""
     names: list[str] = []
     todo: list[Step] = [loop]
     while todo:
@@ -118,7 +118,7 @@ def names_made(step: Step) -> tuple[str, ...]:
 
 
 def names_shown(program: Program) -> dict[str, str]:
-    """How names are shown: inputs by their label if it is a name and its own, scalars by value."""
+    """How names are shown: inputs by their label, if it is an identifier and unique, scalar constants by value."""
     labels = Counter(x.label for x in program.inputs)
     taken = {x.name for x in program.inputs} | {c.name for c in program.consts}
     taken |= {name for step in program.walk() for name in _made(step)}

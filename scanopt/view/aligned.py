@@ -25,9 +25,9 @@ class LinePair:
 
 
 def aligned(lines: Sequence[Line], before: Sequence[int], after: Sequence[int]) -> list[LinePair]:
-    """The lines of two programs, by their numbers, those of one value beside each other.
+    """Pair the lines of two programs, given by their numbers, that define the same value.
 
-    A value that stands elsewhere in the order has a line on each side of its own.
+    A value that stands elsewhere in the order has a separate line on each side.
     """
     a, b = ([_key(lines[n]) for n in numbers] for numbers in (before, after))
     there = dict(zip(b, after, strict=True))
@@ -69,13 +69,13 @@ def _state(x: Line, y: Line) -> str:
 
 
 def _alone(lines: Sequence[Line], n: int, others: Mapping[str, int], alone: str) -> str:
-    """The state of a line that has none beside it: its value may be elsewhere on the other side."""
+    """The state of a line with none beside it: its value may stand elsewhere on the other side."""
     other = others.get(_key(lines[n]))
     return alone if other is None else _state(lines[n], lines[other])
 
 
 def _beside(left: Sequence[LinePair], right: Sequence[LinePair]) -> Iterator[LinePair]:
-    """Lines that follow one another on either side, in as few rows as they fit."""
+    """Pack consecutive left-only and right-only lines side by side, in as few rows as possible."""
     for n in range(max(len(left), len(right))):
         x, y = left[n : n + 1], right[n : n + 1]
         states = [p.state for p in (*x, *y)]

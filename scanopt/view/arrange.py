@@ -107,12 +107,12 @@ def cut(text: str, limit: int = WIDEST) -> str:
 
 
 def arrange(scene: Scene) -> Frame:
-    """Sizes and places for a scene and, first, for all the loops in it."""
+    """Give sizes and places to the items of a scene, those inside loops first."""
     return _arrange(_with_inline(scene))
 
 
 def _with_inline(scene: Scene) -> Scene:
-    """Small constants are written in the text of what uses them, as `mul(·, 2.0)`."""
+    """Write small constants into the text of what uses them, as `mul(·, 2.0)`."""
     small = {item.key: item.label for item in scene.walk() if item.inline}
     into: dict[str, list[Link]] = {}
     for link in sorted(scene.all_links(), key=lambda k: k.arg):
@@ -179,7 +179,7 @@ def _set_lines(item: Item, large: Iterable[str], small: Iterable[str]) -> Piece:
 
 
 def _set_cells(item: Item, cells: list[str], small: list[str]) -> Piece:
-    """A state: its taps side by side, what it is below them."""
+    """A piece for a state: its taps side by side, its description below them."""
     below = _set_lines(item, [" "], small)
     wide = [text_width(c) + 16 for c in cells]
     extra = max(0.0, below.width - sum(wide)) / len(wide)
@@ -218,7 +218,7 @@ def _ports(pieces: Iterable[Piece]) -> dict[str, _Port]:
 
 
 def _wire(link: Link, ports: dict[str, _Port], fan: list[Link]) -> Wire:
-    """The wire of a link: arguments come in from left to right in their order."""
+    """The wire of a link: the arguments of an item come in from left to right, in their order."""
     a, b = ports[link.source], ports[link.target]
     exit = a.left + a.width / 2
     if a.cells:
@@ -238,7 +238,7 @@ def _box(piece: Piece) -> Box:
 
 
 def _with_lanes(frame: Frame, feedback: list[Link]) -> Frame:
-    """The ways of the states from the end of a step back to its begin, right of everything."""
+    """Add the lanes by which states go from the end of a step back to its start, right of everything."""
     place = {p.item.key: p for p in frame.pieces}
     known = [k for k in feedback if k.source in place and k.target in place]
     known.sort(key=lambda k: -place[k.target].x)

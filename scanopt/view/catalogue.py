@@ -97,7 +97,7 @@ def storage_rules_text() -> str:
 
 @cache
 def proofs() -> dict[str, dict[str, str]]:
-    """What became of the laws that were to be proved, by their names: outcome, detail, and what the law said then."""
+    """The recorded proofs, by the names of laws: outcome, detail, and the text of the law when it was tried."""
     found: dict[str, dict[str, str]] = json.loads(_PROOFS.read_text(encoding="utf-8"))["laws"]
     return found
 
@@ -110,7 +110,7 @@ def _introduction() -> str:
 
 
 def _proof(x: Law) -> str:
-    """What became of a law when it was to be proved."""
+    """The recorded outcome of proving a law; "not tried" if there is none, or the law has changed since."""
     found = proofs().get(x.name)
     if found is None or found["says"] != str(x):
         return "not tried"

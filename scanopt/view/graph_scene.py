@@ -28,7 +28,7 @@ def graph_scene(outputs: Sequence[Variable]) -> Scene:
 
 
 class _Builder:
-    """Makes scenes and hands out keys: what a thing is called and a running number."""
+    """Builds scenes, and makes keys from the name of a thing and a running number."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -20,8 +20,8 @@ LIMIT = 4000  # points (boxes, and wires passing layers) up to which orders are 
 
 @dataclass(frozen=True)
 class Box:
-    """pin: -1 in the first layer, 1 in the last, 0 anywhere.  group: boxes of one layer stand in
-    the order of their groups."""
+    """A box to place.  pin: -1 in the first layer, 1 in the last, 0 anywhere.  group: boxes of one
+    layer stand in the order of their groups."""
 
     key: str
     width: float
@@ -32,7 +32,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Wire:
-    """From `exit` (right of the left edge) of one box to `enter` of another further down.
+    """A wire from `exit` (right of the left edge) of one box to `enter` of another further down.
 
     A wire may begin above the bottom of its box, `start` below its top, and end `end` below the top
     of its target: so wires reach the ports of loops.
@@ -48,8 +48,8 @@ class Wire:
 
 @dataclass(frozen=True)
 class Drawing:
-    """boxes: the upper left corner of each.  wires: for each wire its upright pieces (x, from, to)
-    from top to bottom, to be joined by curves."""
+    """Places.  boxes: the upper left corner of each.  wires: for each wire its upright pieces
+    (x, from, to) from top to bottom, to be joined by curves."""
 
     boxes: dict[str, tuple[float, float]]
     wires: tuple[tuple[tuple[float, float, float], ...], ...]
@@ -93,7 +93,7 @@ def draw(boxes: Sequence[Box], wires: Sequence[Wire], gap: tuple[float, float] =
 
 
 def layers_of(boxes: Sequence[Box], wires: Iterable[Wire]) -> list[int]:
-    """The layer of each box: below all its sources, and not higher than one above its first use."""
+    """The layer of each box: below all its sources; just above its target, if it has one target and no source."""
     number = {b.key: i for i, b in enumerate(boxes)}
     sources: list[list[int]] = [[] for _ in boxes]
     targets: list[list[int]] = [[] for _ in boxes]

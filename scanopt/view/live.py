@@ -1,4 +1,4 @@
-"""Pages that follow the program: served on this machine alone, and loaded again when what they show has changed."""
+"""Live pages: served on this machine alone, and loaded again by the browser when they change."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AGAIN = """<script>
 class LivePages:
     """A server of pages on this machine.
 
-    port: 0 for any that is free.  Raises OSError where it cannot be had.
+    port: 0 for any that is free.  Raises OSError where the port is not available.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -79,7 +79,7 @@ class LivePages:
         return f"http://{_HOST}:{self._server.server_address[1]}/"
 
     def set(self, pages: Mapping[str, str]) -> None:
-        """What is shown from now on: pages by name."""
+        """Replace the pages that are shown, by name."""
         with self._lock:
             if pages != self._pages:
                 self._pages = dict(pages)
@@ -229,7 +229,7 @@ def _times(file: Path) -> dict[Path, int]:
 
 
 def _made(file: Path, arguments: Sequence[str], measure: bool) -> dict[str, str]:
-    """The pages of a file, executed in a process of its own: what it imports, and its laws, are those of now."""
+    """The pages of a file, executed in a process of its own, so that its imports and laws are up to date."""
     with tempfile.TemporaryDirectory() as folder:
         line = [sys.executable, "-m", "scanopt", "show", "--out", f"{folder}/page.html", *(["--measure"] * measure)]
         done = subprocess.run([*line, "--", str(file), *arguments], capture_output=True, text=True, check=False)

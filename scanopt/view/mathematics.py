@@ -1,4 +1,4 @@
-"""Laws in the notation of mathematics: x[t] is the row of a step, what a loop holds stands without it."""
+"""Laws in the notation of mathematics: x[t] is the row of step t; a value that a loop holds has no [t]."""
 
 from __future__ import annotations
 

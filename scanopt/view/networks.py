@@ -34,7 +34,7 @@ def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
     Of an e-graph, e-classes are nodes of kind "class" (role "result" or "check" where asked for),
     with edges "member" to their terms; terms are nodes of kind "term", with edges "child" to the
     e-classes of their arguments and, from a delay, "feedback" to those of its state's new value.
-    That of a history says more of its terms: cost (its own) and total, law (that made it), round, written, chosen.
+    Terms of a history carry more: cost (their own) and total, law (that made them), round, written, chosen.
     """
     import networkx
 
@@ -134,7 +134,7 @@ def to_egraph_serialize(history: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nodes_of_classes(forms: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """By class one of its terms: those of which no argument, nor any argument of these, was left out."""
+    """For each class the node of one of its terms: of those whose arguments, and theirs in turn, are all present."""
     kept = dict(enumerate(forms))
     while True:
         there = {form["class"] for form in kept.values()}
@@ -208,11 +208,11 @@ def _body(graph: networkx.MultiDiGraph, ids: Mapping[str, str]) -> Iterator[str]
 
 
 _GOLDEN = 0.381966
-"""Between the hues of laws: any few of them differ."""
+"""The distance between hues, as a part of the circle, by which the hues of any few laws differ."""
 
 
 def _look(data: Mapping[str, Any]) -> str:
-    """How a term of a history looks."""
+    """The DOT attributes of a term of a history: bold if it is chosen, coloured by the law that made it."""
     out = ', style="rounded,bold", penwidth=3' if data.get("chosen") else ""
     if law := data.get("law"):
         hue = crc32(law.encode()) * _GOLDEN % 1

@@ -1,4 +1,4 @@
-"""What a notebook shows at the end of a cell: a variable or program as a picture, an explanation as a table."""
+"""HTML for the end of a notebook's cell: a variable or program as a picture, an explanation as a table."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scanopt.view.svg import graph_svg, program_svg
 __all__ = ["explanation_html", "html", "program_html", "variable_html"]
 
 LARGEST = 200
-"""Of more operators than this a picture says less than a line of text."""
+"""The most operators of a picture: of more, it says less than a line of text."""
 
 
 def html(x: object) -> str:
-    """What is shown of a variable, a program, a compiled function or an explanation.  Raises TypeError for others."""
+    """The HTML of a variable, a program, a compiled function or an explanation.  Raises TypeError for others."""
     match x:
         case Variable():
             return variable_html(x)
@@ -31,7 +31,7 @@ def html(x: object) -> str:
 
 
 def variable_html(x: Variable) -> str:
-    """The graph of a computed variable as a picture; an input, and what rests on very much, as text.
+    """The graph of a computed variable as a picture; an input, or a variable of too many operators, as text.
 
     >>> from scanopt import tensor as T
     >>> variable_html(T.dvector("x"))
@@ -46,7 +46,7 @@ def variable_html(x: Variable) -> str:
 
 
 def program_html(program: Program) -> str:
-    """A program as a picture, with its text below to be opened."""
+    """A program as a picture, with its text folded below."""
     text = f"<details><summary>as text</summary><pre>{escape(str(program))}</pre></details>"
     return program_svg(program) + text
 

@@ -26,7 +26,7 @@ VIEWS = {"program": "Before and after", "graph": "Graph", "steps": "Steps", "egr
          "costs": "Costs", "memory": "Memory", "loops": "Loops", "growth": "Growth", "source": "Source"}  # fmt: skip
 
 _KERNELS = 12
-"""So many are told of where there are no scripts."""
+"""The most kernels that are listed where there are no scripts."""
 
 SCRIPTS = (
     "dagre.min.js",
@@ -201,7 +201,7 @@ def _kernels(h: History) -> str:
 
 
 def _share(kernel: History, unit: str) -> str:
-    """How much of the time that a kernel takes the machine needs at least."""
+    """The part of a kernel's time that the machine needs at least, as text; "" where the time is not known."""
     seconds = kernel.get("seconds") or (kernel["cost"] * 1e-9 if unit == "ns" else 0.0)
     return f"{kernel['least_seconds'] / seconds:.1%}" if seconds else ""
 

@@ -38,7 +38,7 @@ def free_names(loop: Loop) -> tuple[str, ...]:
 
 
 def _free(steps: Sequence[Step], values: Iterable[str]) -> tuple[str, ...]:
-    """The same for steps in a row, and for values read after them."""
+    """Names that steps, and `values` read after them, take from outside, in the order of their first use."""
     made = {name for step in steps for name in names_made(step)}
     used = [name for step in steps for name in _used(step)]
     return tuple(dict.fromkeys(name for name in (*used, *values) if name not in made))
@@ -89,7 +89,7 @@ def _add_output(scope: Scope, place: Place, label: str, name: str) -> None:
 
 
 class _Builder:
-    """Makes the scenes of loops; remembers their keys, for two phases of a loop share its label."""
+    """Makes the scenes of loops; remembers their keys, because two phases of a loop share its label."""
 
     def __init__(self) -> None:
         self.loops: set[str] = set()
@@ -218,7 +218,7 @@ class _Ports:
         return key
 
     def enter(self, key: str, kind: str, place: Place, role: str, tip: str) -> str:
-        """Add a port that a value enters by as it is; returns its key."""
+        """Add a port by which a value enters as it is; returns its key."""
         key = self.add(key, kind, place.label, place.type, role=role, tip=tip)
         self.outer.link(place, key)
         return key

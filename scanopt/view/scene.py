@@ -1,4 +1,4 @@
-"""What is to be shown: items and the links between them, loops and branches as items that hold a scene.
+"""Scenes: items to be shown and the links between them; loops and branches are items that hold a scene.
 
 A scene knows nothing of places, colours or formats.  Programs (`scanopt.view.program_scene`) and
 symbolic graphs (`scanopt.view.graph_scene`) become scenes; pictures, networkx graphs and DOT text
@@ -115,7 +115,7 @@ class Scope:
         self.links.append(Link(source.key, target, arg, source.cell, kind))
 
     def scene(self) -> Scene:
-        """What was collected."""
+        """The scene of the items and links so far."""
         return Scene(tuple(self.items), tuple(self.links))
 
 

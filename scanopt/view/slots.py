@@ -1,4 +1,4 @@
-"""The slots of a Scan node in one uniform shape, with names for all that a reader sees of them."""
+"""The slots of a Scan node in one uniform shape, with the names under which readers see them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Slot:
     updates: tuple[tuple[int, Variable], ...] = ()
 
     def tap_name(self, index: int) -> str:
-        """What tap number `index` is called: the variable's own name, else name and lag."""
+        """The name of tap number `index`: the variable's own name, else name and lag."""
         lag, inner = self.taps[index]
         if inner.name:
             return shown(inner.name)
@@ -38,7 +38,7 @@ class Slot:
 
     @property
     def documented(self) -> str:
-        """What the documents call its variables inside: input, input_state or parameter."""
+        """The documents' word for its variables inside: input, input_state or parameter."""
         return {"sequence": "input", "non-sequence": "parameter"}.get(self.role, "input_state")
 
     @property

@@ -22,7 +22,7 @@ _INDENT = " " * 14
 def summary(f: Function, measure: bool = True) -> str:
     """Laws with their matches, costs, assumed sizes, and (measure) the measured times of a call.
 
-    Called with its example, or else with what it was last called with inside `watching()`.
+    It is called with its example, else with the arguments of its last call inside `watching()`.
     """
     figures = [_costs(f), _memory(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])]
     return "\n\n".join([_laws(f), "\n".join(figures)])

@@ -135,7 +135,7 @@ def _text(text: Label, extra: str) -> str:
 
 
 def _frame(frame: Frame) -> Iterator[str]:
-    """Loops, then wires over them, then all else over the wires."""
+    """Draw loops, then wires over them, then everything else over the wires."""
     for piece in frame.pieces:
         if piece.frame is not None:
             yield _loop(piece)
@@ -177,7 +177,7 @@ def _colour(item: Item) -> str:
 
 
 def cost_colour(cost: str) -> str:
-    """The colour of a class of cost; one that is not known yet gets one by its name."""
+    """The colour of a class of cost; for an unknown class, one chosen by its name."""
     if cost in _COSTS or not cost:
         return _COSTS.get(cost, "plain")
     names = sorted(_COLOURS)

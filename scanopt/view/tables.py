@@ -27,7 +27,7 @@ def text_table(heads: Sequence[str], rows: Rows) -> str:
 
 
 def wrapped_table(heads: Sequence[str], rows: Rows, width: int) -> str:
-    """Columns two spaces apart, cells wrapped so that lines are at most so wide, if they can be.
+    """Columns two spaces apart, cells wrapped so that lines have at most `width` characters where that is possible.
 
     >>> print(wrapped_table(["law", "formula"], [["merge", "c = d for two loops"]], 20))
     law    formula
@@ -45,7 +45,7 @@ def wrapped_table(heads: Sequence[str], rows: Rows, width: int) -> str:
 
 
 def _widths(heads: Sequence[str], rows: Rows, room: int) -> list[int]:
-    """What each column would like, the widest made narrower until all fit; words stay whole, but for very long ones."""
+    """Widths of columns: those of their longest cells, narrowed until they fit; only very long words are broken."""
     columns = [[row[n] for row in (heads, *rows)] for n in range(len(heads))]
     widths = [max(map(len, column)) for column in columns]
     least = [min(_LONGEST, max(len(w) for cell in column for w in cell.split() or [""])) for column in columns]

@@ -86,7 +86,7 @@ class _Tree:
         self.scans: list[Scan] = []
 
     def id(self, v: Variable) -> str:
-        """The id of what makes a variable (of itself, when it is a leaf)."""
+        """The id of the node that makes a variable (of the variable itself, if it is a leaf)."""
         x = v.owner or v
         if x not in self.ids:
             self.ids[x] = _letters(len(self.ids))
@@ -133,7 +133,7 @@ class _Tree:
         return f"{name} (shared)" if isinstance(v, SharedVariable) else name
 
     def inner(self, scan: Scan) -> Iterator[str]:
-        """The step of a loop: what enters it, then what each of its results is made from."""
+        """The step of a loop: what enters it, then the tree of each of its results."""
         yield f"{_title(scan)} [id {self.ids[scan]}]" + (f" at {scan.location}" if scan.location else "")
         found = list(slots(scan))
         for slot in found:

@@ -1,4 +1,4 @@
-"""The page in a notebook, as a widget: it shows what is compiled last, and tells which view is open.
+"""The page in a notebook, as a widget: it shows the function compiled last, and its traits tell which view is open.
 
 anywidget makes it work in Jupyter, JupyterLab, VS Code, Colab and marimo; it is imported when a widget is made.
 """
@@ -18,7 +18,7 @@ def page_widget(pages: Mapping[str, str], height: int = 640) -> Any:
     """A widget that shows pages.
 
     pages: by name, HTML; the last one is shown first.  height: in pixels.  Its traits `pages`, `name` (of the page
-    shown), `place` (what of it: "#steps/3?v24") and `height` can be read, set and observed.
+    shown), `place` (the part shown: "#steps/3?v24") and `height` can be read, set and observed.
     Raises ImportError where anywidget is not installed.
     """
     return _widget_class()(pages=dict(pages), name=next(reversed([*pages]), ""), height=height)

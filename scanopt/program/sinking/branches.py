@@ -1,13 +1,13 @@
 """Where to compute what: a value that only some sides of ifelses need is computed on those sides alone.
 
-A *path* is where one gets by conditions: (a condition, true or false), outermost first.  Each value of a
-level (a loop's step, or what lies outside of loops) is needed on some paths; none of them starts with
-another one, and where both sides of a condition need a value, what is around them does.  A value that
-several conditions ask for is *shared*: it is computed once, where any of them holds.
+A *path* is a sequence of decided conditions, (a condition, true or false), outermost first.  Each value of a
+level (a loop's step, or what lies outside of loops) is needed on some paths.  None of them is a prefix of
+another one, and where both sides of a condition need a value, the path around the condition does.  A value
+that is needed under several conditions is *shared*: it is computed once, where any of them holds.
 
-A path may be as long as ifelses are nested, but what runs nests no deeper than `DEEPEST`: an ifelse at the end of a
-longer path is *guarded*.  Whether one gets there is computed first, outside of all sides, by one more nest of ifelses;
-the value then stands on a side of that condition alone, and paths start anew.
+A path may be as long as ifelses are nested, but branches of the program nest no deeper than `DEEPEST`: an ifelse at the
+end of a longer path is *guarded*.  Whether control gets there is computed first, outside of all sides, by further
+ifelses; the value then stands on one side of that condition alone, and paths start anew.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ __all__ = [
 ]
 
 DEEPEST = 30
-"""Sides inside one another."""
+"""The greatest depth of sides inside one another."""
 
 Decided = Mapping[Instance, bool]
-"""What conditions are known to be at some place."""
+"""The conditions that are decided at some place, each with its value."""
 
 
 TRUE, FALSE = Instance(-(10**9)), Instance(-(10**9) - 1)
-"""Constants, which have names everywhere."""
+"""The constants True and False, which have names everywhere."""
 _NEW = -(10**9) - 2
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """The condition that one gets to any of these paths, which all start at one place."""
+    """The condition that any of these paths is taken; they are alike except for their last condition."""
 
     paths: frozenset[Path]
 
@@ -69,12 +69,12 @@ def is_ifelse(form: Form | None) -> bool:
 
 
 def is_leaf(form: Form | None) -> bool:
-    """Whether there is nothing to compute: a name that is there already."""
+    """Whether a form needs no computation: its value has a name already."""
     return form is not None and form.kind in ("input", "const", "hold", "seq", "delay")
 
 
 def condition(choice: Choice, i: Instance) -> Instance | None:
-    """What decides on the side of an ifelse; None for any other value."""
+    """The condition of an ifelse; None for any other value."""
     if i.loop or not is_ifelse(choice[i].form):
         return None
     found = choice[i].needs[0]
@@ -84,7 +84,7 @@ def condition(choice: Choice, i: Instance) -> Instance | None:
 
 
 def settled(choice: Choice, i: Instance, known: Decided) -> Instance:
-    """A value itself, or where it is an ifelse whose condition is known, the one of the side taken."""
+    """The value itself, or for an ifelse whose condition is known, the value of the side taken."""
     while (c := condition(choice, i)) is not None and c in known:
         i = choice[i].needs[1 if known[c] else 2]
     return i
@@ -93,8 +93,8 @@ def settled(choice: Choice, i: Instance, known: Decided) -> Instance:
 class Level:
     """The values of one level and what each of them uses on it.
 
-    schedule: of the level.  keepers: per loop the values that keep something of it.  scalar: whether
-    a value has no axes.
+    schedule: the evaluation order of the level.  keepers: for each loop, the values that keep rows of
+    it.  scalar: whether a value has no axes.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Level:
         self.choice, self.schedule, self.keepers, self._scalar = choice, schedule, keepers, scalar
         self.position = {i: n for n, i in enumerate(schedule.items)}
         self.guards: dict[Instance, Instance] = {}  # by value: the ifelse that stands for it where it is read
-        self.guarded: dict[Instance, Instance] = {}  # the other way round
+        self.guarded: dict[Instance, Instance] = {}  # by such an ifelse: the value that it guards
         self.values = {i for i in schedule.items if not i.loop and not is_leaf(choice[i].form)}
         self.loop_of = {k: loop for loop in schedule.inside for k in keepers.get(loop, ())}
         self._parts: dict[Instance, Set[Instance]] = {}
@@ -115,18 +115,18 @@ class Level:
         self.cheap = self._cheap()
 
     def condition(self, i: Instance) -> Instance | None:
-        """What decides on the side of an ifelse; None for any other value."""
+        """The condition of an ifelse; None for any other value."""
         return condition(self.choice, i)
 
     def uses(self, i: Instance) -> tuple[Instance, ...]:
-        """The values of this level that a value is made of; of one that a loop leaves, those that the loop reads."""
+        """The values of this level that a value is computed from; for one kept by a loop, those that the loop reads."""
         if i not in self._uses:
             needs = self._around(i) if i in self.loop_of else self.choice[i].needs
             self._uses[i] = tuple(j for j in needs if j in self.values)
         return tuple(self.guards.get(j, j) for j in self._uses[i]) if self.guards else self._uses[i]
 
     def uses_on(self, i: Instance, known: Decided) -> Iterator[tuple[Instance, Path]]:
-        """What a value uses, ifelses whose conditions are known aside, and the side of the ifelse that uses it."""
+        """Yield the values that a value uses, ifelses with known conditions resolved, and the side that uses each."""
         c, uses = self.condition(i), list[tuple[Instance, Path]]()
         if c is None:
             uses += ((j, ()) for j in self.uses(i))
@@ -140,7 +140,7 @@ class Level:
                 yield (value if i in self.guarded else self.guards.get(value, value)), side
 
     def guard(self, i: Instance, path: Path) -> tuple[Path, dict[Instance, Path]]:
-        """Guard a value: the path that it is on from now on, and those of the ifelses that are new."""
+        """Guard a value; return its new path, and the paths of the new ifelses."""
         new: dict[Instance, Path] = {}
         reached = TRUE
         for n in range(len(path) - 1, -1, -1):
@@ -154,7 +154,7 @@ class Level:
         return ((reached, True),), new
 
     def _ifelse(self, c: Instance, then: Instance, otherwise: Instance) -> Instance:
-        """An ifelse that the program as extracted has not."""
+        """Add an ifelse that is not in the extracted program."""
         made = Instance(_NEW - len(self.position))
         self.choice[made] = Option(Form("apply", operator=IFELSE), 0.0, (c, then, otherwise))
         self.choice |= dict.fromkeys((TRUE, FALSE), Option(Form("const"), 0.0, ()))
@@ -163,13 +163,13 @@ class Level:
         return made
 
     def part(self, keeper: Instance) -> Set[Instance]:
-        """What must be computed in a loop, loops in it included, for what a value keeps of it."""
+        """The instances that a loop, nested loops included, must compute for what `keeper` keeps of it."""
         if keeper not in self._parts:
             self._around(keeper)
         return self._parts[keeper]
 
     def _around(self, keeper: Instance) -> Iterable[Instance]:
-        """The values around a loop that it needs for what a value keeps of it."""
+        """The values outside a loop that it reads to compute what `keeper` keeps of it."""
         loop = self.loop_of[keeper]
         inner = set(all_of(self.schedule.inside[loop])) | {loop}
         inside, outside = set[Instance](), dict[Instance, None]()
@@ -185,7 +185,7 @@ class Level:
         return outside
 
     def _cheap(self) -> set[Instance]:
-        """Arithmetic of scalars and lengths: it cannot raise and costs next to nothing, nor does what it is made of."""
+        """Arithmetic of scalars and lengths all the way down: such values cannot raise and cost almost nothing."""
         found: set[Instance] = set()
         for i in self.schedule.items:
             if i not in self.values or i in self.loop_of or self.condition(i) is not None:
@@ -200,7 +200,7 @@ class Level:
 
 
 def all_of(schedule: EvaluationOrder) -> Iterator[Instance]:
-    """Everything scheduled inside, loops in loops included."""
+    """All instances of a schedule, those of nested loops included."""
     yield from schedule.items
     for body in schedule.inside.values():
         yield from all_of(body)
@@ -210,12 +210,12 @@ def all_of(schedule: EvaluationOrder) -> Iterator[Instance]:
 
 
 def decided(path: Path) -> Decided:
-    """What the values of a program are known to be on a path."""
+    """The conditions decided on a path, each with its value."""
     return {c: side for c, side in path if isinstance(c, Instance)}
 
 
 def _common(paths: Iterable[Path]) -> Path:
-    """How far all paths go together."""
+    """The longest common prefix of the paths."""
     first, *others = paths
     for path in others:
         n = 0
@@ -226,7 +226,7 @@ def _common(paths: Iterable[Path]) -> Path:
 
 
 def _leads_past(path: Path, other: Path, through: bool) -> bool:
-    """Whether who is on a path is on the other one, too.  through: also where that is an AnyOf."""
+    """Whether being on `path` implies being on `other`.  through: look into an AnyOf at the end of `other`, too."""
     if path[: len(other)] == other:
         return True
     last = other[-1][0] if other else None
@@ -234,7 +234,7 @@ def _leads_past(path: Path, other: Path, through: bool) -> bool:
 
 
 def _reduced(paths: Iterable[Path], through: bool = False) -> frozenset[Path]:
-    """The same paths, none of which lies on another one; both sides of a condition are no condition."""
+    """The paths without those that imply another one; both sides of a condition become the path before it."""
     out = set(paths)
     while True:
         out = {p for p in out if not any(_leads_past(p, q, through) for q in out if q != p)}
@@ -249,13 +249,13 @@ def _reduced(paths: Iterable[Path], through: bool = False) -> frozenset[Path]:
 
 @dataclass(frozen=True)
 class PathsOfValues:
-    """On which paths each value that is needed is computed; which values are shared."""
+    """The paths on which each needed value is computed, and the values that are shared."""
 
     of: Mapping[Instance, frozenset[Path]]
     shared: Set[Instance]
 
     def belongs(self, i: Instance, path: Path) -> bool:
-        """Whether a value is needed by all who are on the path."""
+        """Whether a value is computed on the path, or on a prefix of it."""
         paths = self.of.get(i, frozenset())
         return any(path[:n] in paths for n in range(len(path) + 1))
 
@@ -296,9 +296,9 @@ def _too_deep(path: Path) -> bool:
 def _placed(
     level: Level, i: Instance, paths: Iterable[Path], waits: dict[Instance, tuple[Instance, ...]]
 ) -> frozenset[Path]:
-    """The paths on which a value is computed; in `waits`, for one that is shared, the conditions it waits for.
+    """The paths on which a value is computed; for a shared value, `waits` gets the conditions that it waits for.
 
-    A condition that may need the value itself cannot tell where to compute it: such a value is
+    A condition that may depend on the value cannot decide where to compute it: such a value is
     computed on each of its paths.
     """
     alone = _reduced(paths)
@@ -320,7 +320,7 @@ def _placed(
 
 
 def asked(c: Condition) -> Iterator[Instance]:
-    """The values that a condition is made of."""
+    """The values that decide a condition."""
     if isinstance(c, Instance):
         yield c
     else:
@@ -331,7 +331,7 @@ def asked(c: Condition) -> Iterator[Instance]:
 def _depends(
     level: Level, starts: Iterable[Instance], target: Instance, waits: Mapping[Instance, tuple[Instance, ...]]
 ) -> bool:
-    """Whether something that computing `starts` may have to wait for is `target`."""
+    """Whether computing `starts` may have to wait for `target`."""
     todo, seen = [*starts], set[Instance]()
     while todo:
         i = todo.pop()
@@ -345,7 +345,7 @@ def _depends(
 
 
 def _kept_anyway(level: Level, keepers: list[Instance], found: dict[Instance, set[Path]]) -> None:
-    """A loop that runs anyway also keeps what is asked for on some path, if it has computed that already."""
+    """Let a loop that runs anyway also keep values that only some paths need, if it computes them already."""
     if len(keepers) < 2:
         return
     for k in keepers:

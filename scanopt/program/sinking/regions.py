@@ -1,4 +1,4 @@
-"""The order in which the values of one place are computed, ifelses of one condition together where that can be."""
+"""The evaluation order of the values of one place; ifelses on one condition are grouped where that is possible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Region", "Unit"]
 
 @dataclass(frozen=True)
 class Unit:
-    """What is computed at a time: a value, or a loop with the values that keep something of it.
+    """One thing to compute: a value, or a loop with the values that keep rows of it.
 
     key: the condition that decides whether (a shared value) or which side (an ifelse) is computed.
     """
@@ -34,7 +34,7 @@ class Unit:
 
 
 class Region:
-    """What is computed on a path: `wanted`, and what it needs that has no name yet.
+    """The values to compute on a path: `wanted`, and all that they need and that has no name yet.
 
     known: conditions that are decided around the level.  reached: all values that may be needed,
     those on sides of ifelses included.
@@ -58,7 +58,7 @@ class Region:
         self._after = [self._before(u) for u in self.units]
 
     def reach(self, starts: Iterable[Instance], known: Decided, ends: Container[Instance] = ()) -> dict[Instance, None]:
-        """All that these values may need and that has no name yet; what `ends` needs is not looked for."""
+        """These values and all they may need, as far as they have no names; the needs of `ends` are not followed."""
         todo, seen = [*starts], dict[Instance, None]()
         while todo:
             i = settled(self.level.choice, todo.pop(), known)
@@ -113,7 +113,7 @@ class Region:
     # The order
 
     def groups(self) -> Iterator[list[Unit]]:
-        """The units in order: one without a key alone, those of one key together where nothing is between them."""
+        """Yield the units in order: one without a key alone, those of one key together where nothing comes between."""
         left, done = list(range(len(self.units))), set[int]()
         while left:
             for n in left:
@@ -132,7 +132,7 @@ class Region:
         return n not in done and self._after[n] <= done
 
     def _group(self, n: int, left: Sequence[int], done: set[int]) -> list[int]:
-        """A unit that can be computed now, with those of its key; nothing where others of its key can join later."""
+        """Unit `n`, if it is ready, and the ready ones of its key; empty where others of its key could join later."""
         key = self.units[n].key
         if key is None or not self._ready(n, done):
             return [n] if self._ready(n, done) else []
@@ -141,14 +141,14 @@ class Region:
         return group if all(m in group or self._needs(m, group, done) for m in same) else []
 
     def _any_group(self, left: Sequence[int], done: set[int]) -> list[int]:
-        """Where each waits for others: the first that can be computed, with those of its key."""
+        """Where every group would wait for others: the first unit that is ready, and the ready ones of its key."""
         first = next((n for n in left if self._ready(n, done)), None)
         if first is None:
             raise AssertionError("values that need one another")
         return [m for m in left if self.units[m].key == self.units[first].key and self._ready(m, done)]
 
     def _needs(self, n: int, group: Sequence[int], done: Container[int]) -> bool:
-        """Whether a unit can be computed only after one of these."""
+        """Whether a unit can be computed only after one of `group`."""
         todo, seen = [n], set[int]()
         while todo:
             m = todo.pop()

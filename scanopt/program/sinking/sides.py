@@ -1,7 +1,8 @@
-"""Writes the values of one level, those that only sides of ifelses need into branches.
+"""Write the steps of one level; values that only sides of ifelses need go into branches.
 
-Ifelses of one condition are one branch with several results.  What a later branch of the same condition
-needs again is one more result; on the other side, where nothing reads it, it is an array without elements.
+Ifelses on one condition become one branch with several results.  A value of a side that a later branch on the
+same condition needs again is a further result.  For the other side, where nothing reads it, it is an array
+without elements.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Results = list[tuple[Instance, str]]
 
 
 class Sides:
-    """Writes one level."""
+    """The writer of one level's steps."""
 
     def __init__(self, lowering: StepWriter, level: Level, places: PathsOfValues) -> None:
         self._lowering, self._level, self._places = lowering, level, places
@@ -41,7 +42,7 @@ class Sides:
         self._tests: dict[AnyOf, str] = {}
 
     def steps(self, path: Path, wanted: Sequence[Instance]) -> list[Step]:
-        """The steps that compute `wanted` on a path, and give names to it."""
+        """Write the steps that compute `wanted` on a path, and name these values."""
         region = Region(self._level, self._places, path, wanted, self._lowering.known, self._lowering.names)
         outside = self._given, self._tests
         self._given, self._tests = {key: dict(given) for key, given in self._given.items()}, {}
@@ -61,7 +62,7 @@ class Sides:
     # Ifelses
 
     def _branch(self, region: Region, c: Instance, ifelses: list[Instance]) -> Branch:
-        """Some ifelses on one condition."""
+        """Write some ifelses on one condition as one branch."""
         here, choice = self._lowering, self._level.choice
         later = [u.value for u in region.units if u.key == c and u.value not in here.names and u.value not in ifelses]
         sides = [self._side(region, c, side, ifelses, later) for side in (True, False)]
@@ -86,7 +87,7 @@ class Sides:
     def _side(
         self, region: Region, c: Instance, side: bool, ifelses: list[Instance], later: list[Instance]
     ) -> tuple[list[Step], list[str], Results]:
-        """The steps of a side, the names of its values, and what ifelses that come later need of it."""
+        """Write a side: its steps, the names of its values, and the values that later ifelses need again."""
         here, level = self._lowering, self._level
         with here.scope({c: side}):
             for i, name in self._given.get((c, side), {}).items():
@@ -103,7 +104,7 @@ class Sides:
     # Shared values
 
     def _shared(self, region: Region, key: AnyOf, values: list[Instance]) -> list[Step]:
-        """Values that are computed where any of several conditions holds."""
+        """Write values that are computed where any of several conditions holds."""
         here = self._lowering
         steps, test = self._test(key)
         with here.scope():
@@ -139,7 +140,7 @@ class Sides:
     # Results
 
     def _either(self, test: str, a: str, b: str = "", side: bool = True) -> Either:
-        """One result; without b, of a value that `side` alone computes, and nothing reads after the other one."""
+        """Make a result; without `b`, that of a value computed on `side` alone and not read after the other side."""
         operands = self._lowering.operands
         value = operands[a]
         if b:

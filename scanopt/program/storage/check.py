@@ -1,9 +1,9 @@
-"""Whether a storage holds for a program: nothing that is still read is ever overwritten.
+"""Check that a storage is safe for a program: nothing that is still read is ever overwritten.
 
-A storage carries its own proof: what memory each name may lie in.  So nothing is searched for here;
-that is looked at name by name, and then each place by itself, in a time that is linear in the size of
-program and storage.  It needs NumPy alone, for programs that come from files, and shares no line with
-the rules that decide.
+A storage carries its own proof: the memory that each name may lie in.  So nothing is searched for here:
+this claim is checked name by name, and then each place by itself, in time linear in the size of program
+and storage.  The check needs NumPy alone, so that it works on programs read from files, and it shares no
+line with the rules that decide.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["check_storage"]
 
 
 def check_storage(program: Program, storage: Storage) -> None:
-    """Raises ValueError, saying what would be overwritten and where, unless the storage holds for the program.
+    """Raise ValueError, saying what would be overwritten and where, unless the storage holds for the program.
 
     The program itself must be well made: see `check_program`.
     """
@@ -39,7 +39,7 @@ def _text(root: Root) -> str:
 
 
 class _Checker:
-    """A storage beside what the text of its program says."""
+    """A storage to check, and what can be read off its program about names and loops."""
 
     def __init__(self, program: Program, storage: Storage) -> None:
         self.program, self.storage = program, storage
@@ -51,10 +51,10 @@ class _Checker:
         self.reads: dict[int, Counter[str]] = {}
         self.firsts: dict[int, dict[tuple[str, int | str | None], str]] = {}
 
-    # What it speaks of is there
+    # All that the storage names exists
 
     def known(self) -> None:
-        """Names, states and loops are those of the program."""
+        """Check that the names, states and loops of the storage are those of the program."""
         s = self.storage
         made = {step.out for step in self.program.walk() if isinstance(step, Compute)}
         for name in s.places.keys() | s.forgotten.keys():
@@ -88,20 +88,20 @@ class _Checker:
         return roots_of(self.storage, name)
 
     def _lies(self, name: str, expected: Iterable[Root]) -> None:
-        """The storage must know that the name may lie in all of these."""
+        """Check that the storage lists all of these roots for the name."""
         known = self.roots(name)
         for root in expected:
             if root not in known:
                 _fail(f"{name!r} may lie in {_text(root)}, which it does not know")
 
     def _overwrites(self, name: str) -> Loops:
-        """The loops whose next step fills again what a name may lie in."""
+        """The loops whose next step overwrites memory that a name may lie in."""
         if name not in self.refilled:
             self.refilled[name] = NONE.union(*map(self.overwritten, self.roots(name)))
         return self.refilled[name]
 
     def overwritten(self, root: Root) -> Loops:
-        """The loops whose next step fills a piece of memory again."""
+        """The loops whose next step overwrites a root."""
         if not isinstance(root, str):
             return frozenset(root[:1])
         scope, place = self.names.scope[root], self._place(root)
@@ -117,7 +117,7 @@ class _Checker:
     # Step by step
 
     def body(self, steps: tuple[Step, ...], path: Path, loop: Loop | None) -> None:
-        """The steps of a body.  loop: the one whose steps they are; None on a side of a branch."""
+        """Check the steps of a body.  loop: the one whose steps they are; None on a side of a branch."""
         for position, step in enumerate(steps):
             if isinstance(step, Compute):
                 self._compute(step, path, position, loop)
@@ -155,7 +155,7 @@ class _Checker:
                 self._lies(name, self.roots(a))
 
     def _filled(self, step: Compute, place: Allocation) -> None:
-        """The operator can compute it there, and its shape stays while the memory does."""
+        """Check that the operator can write into given memory, and that the shape stays while the memory does."""
         name, varies = step.out, self.names.varies[step.out]
         scope = self.names.scope[name]
         if not scope or not step.op.takes_out or not step.type.ndim or step.op.view:
@@ -216,7 +216,7 @@ class _Checker:
         self._dead(step, place.other, path, position)
 
     def _dead(self, step: Compute, a: str, path: Path, position: int) -> None:
-        """The step is the last to read a, and all that may share its memory, and reads a only."""
+        """Check that the step is the last to read `a` and all that may share its memory, and reads only `a`."""
         names, type = self.names, self.names.types[a]
         if a not in may_overwrite(step) or (step.op.name == "setitem" and a in step.args[1:]):
             _fail(f"{step.out!r} cannot be written onto {a!r}: {step.op.name} reads it in another order")
@@ -227,7 +227,7 @@ class _Checker:
                 _fail(f"{step.out!r} is written onto {a!r}, but {other!r} is still read, and may lie there")
 
     def _sharing(self, name: str, path: Path, position: int) -> Iterator[str]:
-        """The names of a body, made before a step and read by it or later, that may share memory with one."""
+        """The names of a body, made before a step and read by it or later, that may share memory with `name`."""
         if path not in self.living:
             self.living[path] = _Living(self.names, self.storage, path)
         return self.living[path].at(position, self.roots(name))
@@ -251,7 +251,7 @@ class _Checker:
     # Of loops, once each
 
     def _first_keeps(self, loop: Loop) -> dict[tuple[str, int | str | None], str]:
-        """What a loop keeps, by value and rows: equal ones are kept once."""
+        """By value and rows, the first array that a loop keeps of it: equal ones are kept once."""
         me = self.names.number[id(loop)]
         if me not in self.firsts:
             self.firsts[me] = {(k.value, k.rows): k.out for k in reversed(loop.keeps)}
@@ -266,9 +266,9 @@ class _Checker:
 
 
 class _Living:
-    """The names of one body by the memory they may lie in, as the steps of the body are gone through in order.
+    """The names of one body by the memory they may lie in, collected as its steps are visited in order.
 
-    A name that is read no more is forgotten when it is met, so that all questions together take linear time.
+    A name that is no longer read is dropped when it is met, so that all queries together take linear time.
     """
 
     def __init__(self, names: Names, storage: Storage, path: Path) -> None:
@@ -277,7 +277,7 @@ class _Living:
         self.by_root: dict[Root, list[str]] = {}
 
     def at(self, position: int, roots: Iterable[Root]) -> Iterator[str]:
-        """The names made before a step, and read by it or later, that may lie in any of these."""
+        """The names made before a step, and read by it or later, that may lie in any of `roots`."""
         made, last = self.names.made, self.names.last_use
         while self.coming and made[self.coming[0]] < position:
             name = self.coming.popleft()

@@ -63,10 +63,10 @@ FRESH = Allocation("fresh")
 class Storage:
     """Where the values of a program live.
 
-    places: of results that are not fresh.  holds: by name the roots that it may be a view of, where
-    that is not its own alone.  forgotten: by name of a buffer the loop before which it is forgotten.
-    copied: states whose new row must be copied, because it lies in memory that the next step
-    overwrites.  spent: states whose initial rows nobody else reads, so that they are overwritten.
+    places: how results that are not fresh get their memory.  holds: for each name, the roots that it
+    may be a view of, unless that is its own alone.  forgotten: for each buffer, the loop before which
+    it is forgotten.  copied: states whose new row must be copied, because it lies in memory that the
+    next step overwrites.  spent: states whose initial rows are overwritten, as nobody else reads them.
     rows: states that need fewer rows than they have initial ones, and how many.
     """
 
@@ -102,7 +102,7 @@ Fact = tuple[str, tuple[int, ...]]
 
 
 class _Facts:
-    """The facts of a program.  Names, bodies and states have numbers of their own."""
+    """The facts of a program, in which names, bodies and states are numbers."""
 
     def __init__(self, program: Program, names: Names) -> None:
         self.program, self.names = program, names
@@ -227,9 +227,9 @@ _KEPT: WeakKeyDictionary[Program, Storage] = WeakKeyDictionary()
 
 
 def storage_of(program: Program, rules: tuple[StorageRule, ...] | None = None) -> Storage:
-    """Where the values of a program live; what was found, or read with the program, is kept.
+    """Where the values of a program live: as found before or read with the program, else derived now and kept.
 
-    rules: others than those of the project; nothing is kept then.
+    rules: in place of those of the project; the result is then not kept.
     Raises ValueError where the program contradicts itself, ImportError where nothing is kept and egglog is missing.
     """
     if rules is not None:
@@ -241,7 +241,7 @@ def storage_of(program: Program, rules: tuple[StorageRule, ...] | None = None) -
 
 
 def keep_storage(program: Program, storage: Storage) -> None:
-    """From now on, what `storage_of` gives for this program."""
+    """Make `storage_of` return this storage for the program from now on."""
     _KEPT[program] = storage
 
 

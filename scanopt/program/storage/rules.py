@@ -1,9 +1,9 @@
 """Where the values of a loop program live, derived by Datalog rules in an e-graph of their own.
 
 The rules are those of `scanopt.rewrites.inplace`, the facts those of one program that is already
-chosen.  What a rule must not see too early is derived in an earlier stage: each stage runs until
-nothing is new, and only then the next one looks at what is *not* so (a function keeps the least or
-the greatest of the values that it was given, and is read in later stages alone).
+chosen.  Rules run in stages: each stage reaches its fixpoint before the next one begins, which may
+then ask what was *not* derived (a function keeps the least or the greatest of the values that it was
+given, and is read in later stages alone).
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ GIVEN: dict[str, tuple[str, str]] = {
     "update": ("s x", "x is the new row of state s"),
     "keeps": ("c x k", "loop c keeps all rows of x as the array k"),
 }
-"""What is told of a program: relations of numbers, by name their columns and their meaning.
+"""The facts given of a program: relations of numbers, by name, with their columns and their meaning.
 
 x, y, a, k: names; b, e: bodies (the steps of the program, of a loop, of a side of a branch).
 """
 
 STAGES = ("shapes", "kinds", "lives", "views", "flow", "memory", "refusals", "choices", "results")
-"""In this order; each is complete before the next begins."""
+"""The stages in order; each reaches its fixpoint before the next begins."""
 
 _WISH = "wants_"
 _FORBID = "(forbid x a)"
@@ -104,7 +104,7 @@ class StorageRule:
 def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
     """The rules of the project, in the order of their file.
 
-    in_place: False leaves out the wishes to write onto something, and so all of that.
+    in_place: False leaves out the rules that wish to write onto something, so that no result is.
 
     >>> [x.name for x in storage_rules() if x.stage == "flow"]
     ['stale', 'copied']
@@ -115,7 +115,7 @@ def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
 
 @lru_cache(maxsize=8)
 def _text(rules: tuple[StorageRule, ...]) -> str:
-    """Declarations of the facts, how lines of the tables become facts, and the rules."""
+    """The egglog text: declarations of facts, rules that read facts from lines of tables, and `rules`."""
     sorts = {name: ["i64"] * len(columns.split()) for name, (columns, _) in GIVEN.items()}
     parts = [f"(relation {name} ({' '.join(columns)}))" for name, columns in sorts.items()]
     parts.append(tables_text(sorts))
@@ -131,7 +131,7 @@ _RUN = f"(run-schedule {' '.join(f'(saturate (run {stage}))' for stage in STAGES
 def derive(
     facts: Iterable[tuple[str, Sequence[int]]], wanted: Sequence[str], rules: tuple[StorageRule, ...] | None = None
 ) -> Mapping[str, list[Row]]:
-    """What follows from the facts of a program: per wanted relation its rows, of a function with its value.
+    """Derive what follows from the facts of a program: the rows of each wanted table, of a function with its value.
 
     facts: names of `GIVEN` with their rows.  rules: by default those of the project.
     Raises ImportError where egglog is not installed.

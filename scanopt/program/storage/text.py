@@ -19,8 +19,8 @@ __all__ = ["Decision", "decisions", "storage_text"]
 class Decision:
     """Where one value lives: `name` of a result of an operator, or a state.
 
-    loop: the label of the loop around it.  where: in words.  refused: what it could have been written onto, with the
-    names of the rules that forbid it.
+    loop: the label of the loop around it.  where: the decision in words.  refused: the names that it could have been
+    written onto, each with the names of the rules that forbid it.
     """
 
     loop: str
@@ -62,7 +62,7 @@ def storage_text(program: Program) -> str:
 
 
 class _Teller:
-    """What was decided of one program, and by which rules."""
+    """The storage of one program, and the rules that refused to write a value onto another."""
 
     def __init__(self, program: Program) -> None:
         facts, names, states = facts_of(program)
@@ -78,7 +78,7 @@ class _Teller:
                 self._refused.setdefault(key, {}).setdefault(names[a], []).append(rule)
 
     def loop(self, number: int, loop: Loop) -> Iterator[Decision]:
-        """The states of a loop, then the results of its steps; loops inside have a turn of their own."""
+        """Yield the decisions on the states of a loop, then on the results of its own steps, without inner loops."""
         for i, s in enumerate(loop.states):
             yield Decision(loop.label, _label(s), s.type, self._state((number, i), s), self._why((number, i)))
         for step in computed(loop.body):
@@ -122,7 +122,7 @@ def _label(s: CarriedState) -> str:
 
 
 def computed(steps: Sequence[Step]) -> Iterator[Compute]:
-    """The operators of a body, those on sides of its branches included, those of loops in it not."""
+    """The operators of a body, including those on sides of its branches, but not those of loops in it."""
     for step in steps:
         if isinstance(step, Compute):
             yield step
