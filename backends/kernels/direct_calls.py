@@ -119,7 +119,7 @@ def _found(ufunc: str, dtype: str) -> tuple[int, int]:
 
 
 def direct_address(name: str, dtype: str) -> int:
-    """The address of the function that stands for a loop, such as "direct exp"; 0 for another name.
+    """The address of the function behind a loop, by a name such as "direct exp"; 0 for another name.
 
     >>> direct_address("exp", "float64"), direct_address("direct sqrt", "float64")
     (0, 0)
@@ -129,7 +129,7 @@ def direct_address(name: str, dtype: str) -> int:
 
 
 def direct_call(ufunc: str, dtype: str, f: str) -> str:
-    """The start of the text of a call.  f: the address.
+    """The start of the C text of a call.  f: the text of the function's address.
 
     >>> direct_call("tanh", "float64", "f")
     'tanh_float64(f, '

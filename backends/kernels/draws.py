@@ -1,4 +1,8 @@
-"""Writes nodes of random numbers, and checks of their parameters."""
+"""Lowers nodes that draw random numbers (`Draw`) and that check parameters of distributions (`Within`).
+
+The words are those of `random_words.py`; normal numbers are made by NumPy's loops for log, cos and sin, as by array
+steps, so that the bits are the same.  A parameter out of range ends the kernel, and array steps raise the error.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ def _draw(node: Draw, w: Lowering) -> None:
 
 
 def _by_rows(w: Lowering, helper: str, into: list[tuple[str, str]], states: str, shape: tuple[Expr, Expr]) -> None:
-    """Call a function for each state.  into: arrays and their dtypes; shape: states, elements for each."""
+    """Call a helper once for each random state.  into: arrays and their dtypes; shape: states, elements for each."""
     rows, count = shape
     if rows == ONE:
         w.code.append(Helper(helper, (*(x for x, _ in into), states), (count,)))
@@ -74,7 +78,7 @@ def _by_rows(w: Lowering, helper: str, into: list[tuple[str, str]], states: str,
 
 
 def _normal(out: str, states: str, shape: tuple[Expr, Expr], w: Lowering) -> None:
-    """Pairs of normal numbers (Box-Muller): each pair from a length and an angle, of two words each."""
+    """Write normal numbers in pairs (Box-Muller): each pair from a length and an angle."""
     d, (rows, count) = "float64", shape
     x, y, z = (w.scratch(d, (rows, plus(count, ONE))) for _ in range(3))
     pairs = w.fresh("k")

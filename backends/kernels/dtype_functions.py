@@ -1,6 +1,7 @@
-"""Functions that NumPy has for each dtype, as addresses: they sort a row, find its order, or multiply two vectors.
+"""Finds the addresses of functions that NumPy has for each dtype: they sort a row, find its order, or multiply vectors.
 
-`PyArray_ArrFuncs` is part of NumPy's public C interface.  A function is tried once before it is used.
+Kernels call them to get NumPy's results for ties, NaN and rounding.  `PyArray_ArrFuncs` is part of NumPy's public C
+interface.  A function that sorts is tried once before it is used.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from scanopt.backends.kernels.numpy_table import entry_of
 __all__ = ["dtype_function", "dtype_text"]
 
 _OF_DTYPE = 365
-"""The place of the function that gives those of a dtype in the table of functions for C."""
+"""The place, in NumPy's table of C functions, of the function that returns the functions of a dtype."""
 _PLACES = {
     f"{op} {kind}": place + i
     for op, place in (("sort", 33), ("argsort", 36))
     for kind, i in (("quicksort", 0), ("mergesort", 2), ("stable", 2))
 } | {"convolve": 27}
-"""Where they are among the functions of a dtype; of a convolution, the product of vectors."""
+"""The place of each function among those of a dtype; for a convolution, that of the product of two vectors."""
 _TEXTS = {
     "sort": """\
 static int sort_row(void *f, void *x, int64 n)
@@ -62,12 +63,12 @@ static int convolve_T(void *f, const T *x, const T *y, T *turned, T *out, int64 
 }
 """,
 }
-"""Functions that call them; their results are negative where memory lacks."""
+"""C functions that call them; they return a negative number where there is no memory."""
 
 
 @cache
 def dtype_function(name: str, dtype: str) -> int:
-    """The address of a function, such as "argsort stable", for a dtype; 0 where there is none.
+    """The address of a function for a dtype, by a name such as "argsort stable"; 0 where there is none.
 
     >>> dtype_function("exp", "float64")
     0
@@ -83,7 +84,7 @@ def dtype_function(name: str, dtype: str) -> int:
 
 
 def _sorts(name: str, dtype: str, address: int) -> bool:
-    """Whether a function does with some elements, many of them equal, what NumPy does in Python."""
+    """Whether a function sorts sample elements, many of them equal, as NumPy does when called from Python."""
     op, kind = name.split()
     x, places = np.resize([1, 0.0, -0.0], 100).astype(dtype), np.arange(100)
     expected = getattr(np, op)(x, kind=kind)
@@ -95,7 +96,7 @@ def _sorts(name: str, dtype: str, address: int) -> bool:
 
 
 def dtype_text(name: str, dtype: str) -> str:
-    """The text of the function that calls a function; "" for another name."""
+    """The C text that calls the function of this name; "" for another name."""
     if name not in _PLACES:
         return ""
     return re.sub(r"\bT\b", dtype, _TEXTS[name.split()[0]]).replace("_T(", f"_{dtype}(")

@@ -1,8 +1,10 @@
-"""How NumPy solves small systems of equations: found out by trials, and followed with any kind of numbers.
+"""Finds out by trials how NumPy solves small systems of equations, and solves them in the same way.
 
 LAPACK eliminates column by column, with the largest pivot.  How it substitutes then depends on the processor: whether
 it divides by pivots or multiplies by their reciprocals, and in which blocks.  Here small systems are solved in all of
-these ways and compared with what NumPy gives, so that a kernel can solve them without a call, with the same bits.
+these ways and compared with NumPy's results, bit for bit, so that a kernel can solve them without a call
+(`small_systems.py`).  The same code works on Python's floats, for the trials, and on expressions of the kernel
+language.
 """
 
 from __future__ import annotations
@@ -22,21 +24,21 @@ from scanopt.backends.kernels.orders import fused_sum
 __all__ = ["LARGEST", "LEAST", "Do", "Way", "solved", "way_of"]
 
 LEAST, LARGEST = float(np.finfo("float64").tiny), float(np.finfo("float64").max)
-"""LAPACK handles pivots below the first in another way, and numbers beyond the second are infinite."""
+"""The range of pivots: LAPACK handles smaller ones in another way, and larger ones are infinite."""
 _TRIES = 30
 X = TypeVar("X")
 Rows = list[list[X]]
 Blocks = tuple[tuple[int, int], ...]
 Do = Callable[..., X]
-"""Does a scalar operation, by its name in the table of operators; what it finds of a comparison only "where" takes."""
+"""Does a scalar operation, by its name in the table of operators; only "where" reads the result of a comparison."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How systems are solved once columns are eliminated.
+    """How a system is solved once its columns are eliminated.
 
-    forward, back: the blocks of rows of both substitutions: what is known of other blocks is added up first, and then
-    subtracted.  divides: whether by pivots, rather than multiplying by their reciprocals.
+    forward, back: the blocks of rows of both substitutions; the contributions of other blocks are added up first, and
+    then subtracted.  divides: whether it divides by pivots, rather than multiplying by their reciprocals.
     """
 
     forward: Blocks
@@ -46,7 +48,7 @@ class Way:
 
 @dataclass
 class _Elimination(Generic[X]):
-    """a: rows of the matrix; b: those of the right side."""
+    """An elimination in progress.  a: rows of the matrix; b: rows of the right side."""
 
     a: Rows[X]
     b: Rows[X]
@@ -54,7 +56,7 @@ class _Elimination(Generic[X]):
     zero: X
 
     def columns(self) -> list[X]:
-        """Eliminate all columns: the lower triangle of `a` becomes the factors.  The reciprocals of the pivots."""
+        """Eliminate all columns: the lower triangle of `a` becomes the factors; return the reciprocals of pivots."""
         do, a, inverses = self.do, self.a, list[X]()
         for j in range(len(a)):
             for i in range(1, len(a)):
@@ -68,7 +70,7 @@ class _Elimination(Generic[X]):
         return inverses
 
     def _largest_first(self, j: int) -> None:
-        """Exchange row j and the first of those from there on that has the largest element in column j."""
+        """Exchange row j with the first row, from j on, that has the largest element in column j."""
         do, n = self.do, len(self.a)
         largest, found = do("absolute", self.a[j][j]), list[X]()
         for i in range(j + 1, n):
@@ -89,7 +91,7 @@ class _Elimination(Generic[X]):
                 rows[j][column] = top
 
     def substituted(self, x: list[X], way: Way, inverses: Sequence[X]) -> list[X]:
-        """The solution for one column of the right side."""
+        """Solve for one column of the right side."""
         do, a, n = self.do, self.a, len(self.a)
         for start, end in way.forward:
             for k in range(start, end) if start else ():
@@ -114,9 +116,9 @@ class _Elimination(Generic[X]):
 
 
 def solved(a: Rows[X], b: Rows[X], way: Way, do: Do[X], zero: X) -> tuple[Rows[X], list[X]]:
-    """The rows of the solution of a system, and the pivots.
+    """Solve a system; return the rows of the solution, and the pivots.
 
-    It has LAPACK's bits if the size of no pivot is below LEAST or above LARGEST, and no number in it is NaN.
+    The solution has LAPACK's bits if all pivots have sizes from LEAST to LARGEST and no number of it is NaN.
     """
     work = _Elimination([[*row] for row in a], [[*row] for row in b], do, zero)
     inverses = work.columns()
@@ -136,7 +138,7 @@ def _of_floats() -> Do[float]:
 
 @lru_cache(maxsize=100)
 def way_of(inverse: bool, n: int, columns: int) -> Way | None:
-    """How NumPy inverts matrices of n rows, or solves systems of so many columns (0 for a vector); None if unknown."""
+    """How NumPy inverts matrices of n rows, or solves systems of `columns` columns (0: a vector); None if unknown."""
     if fused_sum("float64") is None:
         return None
     samples = [*_samples(inverse, n, columns)]
@@ -147,7 +149,7 @@ def way_of(inverse: bool, n: int, columns: int) -> Way | None:
 
 
 def _cut(n: int) -> Blocks:
-    """Rows by fours, then two, then one.
+    """Blocks of four rows, then of two, then of one.
 
     >>> _cut(7)
     ((0, 4), (4, 6), (6, 7))
@@ -162,7 +164,7 @@ def _cut(n: int) -> Blocks:
 
 
 def _samples(inverse: bool, n: int, columns: int) -> Iterator[tuple[Rows[float], Rows[float], Rows[float]]]:
-    """Systems of all kinds, and NumPy's solutions: elements of all sizes, small integers, zeros, equal ones."""
+    """Yield systems and NumPy's solutions: elements of all sizes, small integers, zeros, infinities, symmetry."""
     rng = np.random.default_rng(0)
     shape = (n, columns) if columns else (n,)
     for i in range(_TRIES):
@@ -189,7 +191,7 @@ def _sample(inverse: bool, a: Any, b: Any) -> Iterator[tuple[Rows[float], Rows[f
 
 
 def _same(way: Way, sample: tuple[Rows[float], Rows[float], Rows[float]], do: Do[float]) -> bool:
-    """Whether a way gives the bits that NumPy gave, or tells that it may not."""
+    """Whether a way gives NumPy's bits, or has pivots or NaN for which a kernel calls LAPACK anyway."""
     a, b, expected = sample
     found, pivots = solved(a, b, way, do, 0.0)
     if any(math.isnan(x) for row in found for x in row) or not all(LEAST <= abs(p) <= LARGEST for p in pivots):

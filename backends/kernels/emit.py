@@ -1,4 +1,8 @@
-"""Writes the stages of a step: loops over elements, calls of NumPy's inner loops, pointers."""
+"""Lowers the nodes of a step: runs the passes on nodes and stages in order, then writes each stage as statements.
+
+`written` is dispatched by the kind of stage; other modules register theirs.  Here are loops over elements of fused
+operations, calls of NumPy's inner loops, and running sums.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +86,7 @@ __all__ = ["emit", "written"]
 
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
-    """Write some nodes.  wanted: names that are read after them."""
+    """Write the nodes of a step, or of a part of one.  wanted: names that are read after them."""
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
     nodes = with_parts_noted(with_rows_in_steps(nodes, wanted, w), wanted, COMPUTED, w)
     w.makers |= {n.out: n for n in nodes if isinstance(n, Map)}
@@ -109,7 +113,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
 
 @singledispatch
 def written(stage: Stage | Columns | Folded | ReducedRows, w: Lowering) -> None:
-    """Write a stage."""
+    """Write one stage."""
     raise NotImplementedError(stage)
 
 
@@ -155,7 +159,7 @@ def _scalar(node: Map, w: Lowering) -> None:
 
 @written.register(Fused)
 def _fused(stage: Fused, w: Lowering) -> None:
-    """One loop over all elements if all arrays have the same packed layout, else a loop for each axis."""
+    """Write a fused stage: one loop over all elements if all arrays have one packed layout, else a loop per axis."""
     for n in stage.nodes if w.repeated else ():
         if n.out in w.repeated:
             value = w.value(n.args[0])
@@ -211,7 +215,7 @@ def _loop(stage: Fused, w: Lowering) -> None:
 
 
 def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:
-    """Where results are stored."""
+    """The arrays in which results are stored, by name."""
     outs = {node.args[1]: part_to_set(node, w)[0] for node in stage.filled}
     for n in stage.nodes:
         if n.out in w.stored and n.out not in outs:
@@ -222,9 +226,10 @@ def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:
 def _elements(
     stage: Fused, outs: Mapping[str, Array], places: Sequence[Expr], lengths: Axes, mine: dict[str, Scalar], w: Lowering
 ) -> tuple[Stmt, ...]:
-    """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name.
+    """Statements for the operations on the elements at one place.
 
-    All are read before any is stored, so that what is stored may take the place of what is read.
+    outs: the arrays to store in, by name; mine: known elements, by name, to which those computed here are added.  All
+    elements are read before any is stored, so that results may be stored over operands.
     """
     body: list[Stmt] = []
     stores: list[Stmt] = []
@@ -248,7 +253,7 @@ def _elements(
 
 
 def _unrolled(stage: Fused, w: Lowering) -> None:
-    """Operations on arrays of few elements, each element a variable."""
+    """Write operations on arrays of few elements, each element a variable."""
     lengths = [int(n.value) for n in stage.axes if isinstance(n, Lit)]
     places = [tuple(map(Lit, place)) for place in np.ndindex(*lengths)]
     for node in stage.nodes:
@@ -270,7 +275,7 @@ def _element(w: Lowering, name: str, i: int, place: Sequence[Expr], axes: Axes) 
 
 
 def _outside(stage: Fused) -> list[str]:
-    """What is read element by element, and not made here."""
+    """The names of the arrays that a stage reads element by element and does not make itself."""
     made = {n.out for n in stage.nodes}
     read = (a for n in stage.nodes for a in (n.args[1:] if isinstance(n, Lookup) else n.args))
     return list(dict.fromkeys(a for a in read if a not in made))
@@ -295,7 +300,7 @@ def _call(node: Call, w: Lowering) -> None:
         value = w.value(a)
         if isinstance(value, Scalar) or product(value.axes) == ONE:
             pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
-            strides.append(ZERO if axes or node.whole else item_size(dtype))  # NumPy tells powers by one number by it
+            strides.append(ZERO if axes or node.whole else item_size(dtype))  # NumPy's power loops look whether it is 0
         else:
             pointers.append(w.whole(value, axes, dtype))
             strides.append(item_size(dtype))
@@ -335,7 +340,7 @@ def _running(node: Running, w: Lowering) -> None:
     step = w.fresh("i")
 
     def element(at: Expr) -> tuple[Expr, Expr]:
-        """Where an element of the result lies, and what it adds."""
+        """The place of an element of the result, and the element that it adds."""
         here = [*places[:axis], at, *places[axis + 1 :]]
         x = element_of(source, here, axes)
         return index(ZERO, here, packed(axes)), x if source.dtype == dtype else Cast(x, dtype)

@@ -1,12 +1,12 @@
-"""The fast entry into a kernel: a built-in function, written in C, that checks its arguments and calls the kernel.
+"""The fast path of a call: a built-in function, written in C, that checks the arguments and calls the kernel.
 
-It knows plans: for arguments of certain shapes, the kernel and all its arguments.  If no plan fits the arguments, or
-the kernel cannot go on, it returns None and the slower way through Python is taken, which converts arguments, reports
-errors and makes plans.  It also stands for the method `__call__` of a class whose objects have plans, so that a call
-does not go through Python at all, which would take longer than the rest of it; then it calls that slower way itself.
+It knows plans: for arguments of certain shapes, the kernel and all its arguments.  If no plan fits, or the kernel
+cannot go on, it returns None, and the slower path through Python runs, which converts arguments, reports errors and
+makes plans. It also replaces the method `__call__` of a class whose objects have plans, so that a call does not go
+through Python at all, which would take longer than the rest of it; in that role it calls the slower path itself.
 
-The text declares the functions of CPython that it calls and the head of NumPy's arrays, which is part of NumPy's public
-interface; `_fits` compares the latter with what NumPy says.
+The C text declares the functions of CPython that it calls and the head of NumPy's arrays, which is part of NumPy's
+public interface; `_fits` compares the declared head with an actual array.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["Entry", "can_enter"]
 
 Array = np.ndarray[Any, Any]
 MOST_PLANS, MOST_ARRAYS, MOST_AXES, SMALL = 8, 128, 64, 1 << 16
-"""Plans that are known at a time; arrays of one kernel; axes of an array; bytes of scratch memory that may lie on the
-stack."""
+"""The most plans that are known at a time; arrays of one kernel; axes of an array; bytes of scratch memory that may
+lie on the stack."""
 SPARE = 1 << 26
-"""Bytes of scratch memory, at most, that are kept for the next call: new memory costs as much as some arithmetic."""
+"""The most bytes of scratch memory that are kept for the next call: allocating them would take noticeable time."""
 EXACT = 1 << 53
-"""Integers up to this one are floats, too."""
+"""Integers up to this size are exact as floats."""
 LONG = 20_000.0
-"""Elements times operators beyond which other threads may run meanwhile."""
+"""Elements times operators of a call beyond which it releases Python's lock, so that other threads can run."""
 _FASTCALL, _KEYWORDS = 0x80, 0x02
 
 TEXT = f"""\
@@ -238,7 +238,7 @@ Object *{NAME}(Object *self, Object *const *args, int64 count, Object *names)
 
 
 class _Method(ctypes.Structure):
-    """CPython's PyMethodDef."""
+    """PyMethodDef of CPython."""
 
     _fields_ = (
         ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p),
@@ -247,7 +247,7 @@ class _Method(ctypes.Structure):
 
 @cache
 def can_enter() -> bool:
-    """Whether Python and NumPy have the memory layout that the text assumes."""
+    """Whether Python and NumPy have the memory layout that the C text assumes."""
     linux = sys.platform == "linux" and sys.implementation.name == "cpython" and object.__basicsize__ == 16
     return linux and not hasattr(sys, "_is_gil_enabled") and _fits() and _maker() != 0
 
@@ -267,7 +267,7 @@ def _fits() -> bool:
 
 @cache
 def _number_is_behind_head(dtype: str) -> bool:
-    """Whether NumPy's numbers of this dtype keep their value where arrays keep the place of their elements."""
+    """Whether NumPy's scalars of this dtype store their value where arrays store the pointer to their elements."""
     x = np.dtype(dtype).type(1)
     return x.dtype.kind in "biuf" and ctypes.string_at(id(x) + object.__basicsize__, x.itemsize) == x.tobytes()
 
@@ -284,12 +284,12 @@ def _build() -> Build:
 
 _CALL = b"__call__($self, /, *args, **kwargs)\n--\n\nThe outputs for values of the inputs, by position or by name."
 _taken_over: list[Any] = []
-"""What the function in C points to, for good."""
+"""Objects that the C function points to: they must never be freed."""
 
 
 @cache
 def _take_over(owner: type) -> None:
-    """Let the function in C stand for the method `__call__` of a class."""
+    """Replace the method `__call__` of a class by the C function."""
     name, slow = sys.intern("_plans"), owner.__call__
     made = ctypes.cast(_build().function, ctypes.c_void_p).value
     told = (ctypes.c_void_p * 2)(id(name), id(slow))
@@ -303,11 +303,11 @@ def _take_over(owner: type) -> None:
 
 @dataclass
 class Entry:
-    """A function in C that runs the plans it knows.
+    """A C function that runs the plans it knows.
 
-    dtypes: of the inputs.  single: whether it gives its only result, not a list.  limits: by argument, for some that
-    are numbers, between which values a plan that did well for these values is the right one.  owner: the class whose
-    calls the function in C takes over, which has these plans as `_plans`.
+    dtypes: of the inputs.  single: return the only result itself, not in a list.  limits: for some arguments that are
+    numbers, the range of values in which a plan made for given values is still a good choice.  owner: the class whose
+    `__call__` the C function replaces; its objects have these plans as `_plans`.
     """
 
     dtypes: tuple[str, ...]
@@ -319,7 +319,7 @@ class Entry:
     owner: type | None = None
 
     def add(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> None:
-        """Add a plan that worked for these values.  outer: its arguments: numbers of values, or constants."""
+        """Add a plan that worked for these values.  outer: its arguments, each the index of a value, or a constant."""
         made = _build().poll()
         if any(p is plan for p in self.known) or not made or len(plan.given) > MOST_ARRAYS:
             return
@@ -340,7 +340,7 @@ class Entry:
             _take_over(self.owner)
 
     def _packed(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> Any:
-        """A plan in the layout of the text, with all that it points to."""
+        """Pack a plan as the C text declares it; return it with all objects that it points to."""
         counted = {
             i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None
         }

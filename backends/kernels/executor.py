@@ -23,9 +23,9 @@ __all__ = ["Kernels", "adaptive", "always"]
 class Kernels:
     """Runs programs on NumPy arrays, loops as kernels.
 
-    always: kernels are waited for, however short a loop is; else they are made, beside array steps, for loops that
-    take long.  whole: whether a program may be one kernel, with all that stands around its loops.  threads: that a
-    kernel may run on, None for as many as there are processors.
+    always: wait for kernels, however short a loop is; else they are compiled in the background for loops that take
+    long. whole: whether a whole program may be one kernel.  threads: the most threads that a kernel may run on; None:
+    as many as there are processors.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Kernels:
 
     @property
     def limit(self) -> int:
-        """On how many threads programs run at most."""
+        """The most threads on which programs run."""
         return Threads(self.threads).limit()
 
     def on_threads(self, count: int | None) -> Kernels:
@@ -63,9 +63,9 @@ class Kernels:
         return np
 
     def compile(self, program: Program) -> Compiled:
-        """The program as array steps and kernels.
+        """Compile the program as array steps and kernels.
 
-        Raises ValueError when the program contradicts itself, as a state whose update has another dtype.
+        Raises ValueError when the program contradicts itself, as with a state whose update has another dtype.
         """
         return compile_steps(
             program, np, bind, choice=Choice(self.always, program.exact, self.whole, Threads(self.threads, self.always))
@@ -73,12 +73,12 @@ class Kernels:
 
 
 def adaptive() -> Kernels:
-    """The executor "auto": only array steps if there is no compiler."""
+    """Make the executor "auto"; it runs only array steps if there is no compiler."""
     return Kernels("auto", always=False)
 
 
 def always() -> Kernels:
-    """The executor "c".  Raises RuntimeError if there is no compiler."""
+    """Make the executor "c".  Raises RuntimeError if there is no compiler."""
     found = compiler()
     if isinstance(found, str):
         raise RuntimeError(f"backend 'c': {found}")

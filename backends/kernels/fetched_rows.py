@@ -1,7 +1,8 @@
-"""Rows of sequences that a thread fetches some steps before it reads them, into shared memory.
+"""Prefetching on a device: threads copy rows of sequences into shared memory some steps before they read them.
 
-A thread copies its own elements and reads them itself, so nobody waits for anybody.  While the copies are on their way,
-it goes on: few lanes keep as many bytes in flight as a device needs to reach its bandwidth.
+It finds the rows that may be prefetched, in the statements of a kernel.  A thread copies only elements that it reads
+itself, so no barrier is needed.  While the copies are on their way, it goes on: so even few lanes keep as many bytes in
+flight as a device needs to reach its bandwidth.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scanopt.backends.kernels.walks import expressions, inside, loads
 __all__ = ["AHEAD", "FETCHING", "Fetched", "fetched_rows", "rows_read"]
 
 MOST_BYTES, DEEPEST = 64, 8
-"""Bytes of shared memory of a thread, and steps that a row is fetched ahead, at most."""
+"""The most bytes of shared memory of a thread, and the most steps that a row is fetched ahead."""
 
 FETCHING = """\
 #ifndef FETCH
@@ -37,7 +38,7 @@ template <class T> INLINE void fetch(T *to, const T *from) {
 #endif
 #endif
 """
-"""FETCH copies, FETCH_END ends a group of copies, and FETCHED waits until no more than n groups are on their way."""
+"""FETCH starts a copy, FETCH_END ends a group of copies, and FETCHED waits until at most n groups are unfinished."""
 
 
 AHEAD = """\
@@ -47,14 +48,15 @@ AHEAD = """\
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((x) + i)))
 #endif
 """
-"""AHEAD lets the threads of a row move what will be read next into the cache of the device; n < 0: rows backwards."""
+"""AHEAD lets the threads of a row prefetch n elements into the device's cache; n < 0: rows are read backwards."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """The sequences of a loop whose rows are fetched.
+    """The sequences of a loop whose rows are prefetched.
 
-    steps: the loop.  points: those that set a pointer to a row; strides: rows from one step to the next; depth: slots.
+    steps: the loop.  points: the statements that set a pointer to a row; strides: the rows from one step to the next;
+    depth: the number of slots.
     """
 
     steps: Steps
@@ -66,10 +68,10 @@ class Fetched:
 def rows_read(
     kernel: Kernel, given: Sequence[Given], parts: bool = False
 ) -> tuple[Steps, list[tuple[Point, Expr]]] | None:
-    """The loop of a kernel, and where it reads rows of sequences: each with the rows from one step to the next.
+    """The loop of a kernel, and the statements that point to rows of sequences, each with its stride in rows per step.
 
-    These are the t-th rows of arrays that are given, read in step t alone.  None where there is no such loop.
-    parts: whether pointers to parts of a row are allowed.
+    These point to row t of an argument, which only step t reads.  None where the kernel has no single loop.  parts:
+    whether there may be pointers to parts of a row.
     """
     loops = [x for x in kernel.body if isinstance(x, Steps)]
     if len(loops) != 1:
@@ -88,7 +90,7 @@ def rows_read(
 
 
 def fetched_rows(kernel: Kernel, given: Sequence[Given]) -> Fetched | None:
-    """What the loop of a kernel for numbers can fetch; None for nothing."""
+    """The sequences that the loop of a kernel of scalars can prefetch; None if there are none."""
     read = rows_read(kernel, given)
     chosen: list[tuple[Point, Expr]] = []
     taken = 0
@@ -106,7 +108,7 @@ def fetched_rows(kernel: Kernel, given: Sequence[Given]) -> Fetched | None:
 
 
 def _stride(index: Expr, step: str) -> Expr | None:
-    """How many rows lie between those of two steps; None if a row is not the step times a number."""
+    """The rows from one step to the next; None if the index of a row is not the step times a number."""
     match index:
         case Var(name=name) if name == step:
             return ONE
@@ -117,7 +119,7 @@ def _stride(index: Expr, step: str) -> Expr | None:
 
 
 def _read(statements: Sequence[Stmt]) -> Iterator[str]:
-    """The pointers that statements read."""
+    """Yield the pointers that statements read."""
     for x in inside(statements):
         yield from (a.array for v in expressions(x) for a in loads(v))
         if isinstance(x, Inner | Helper):

@@ -1,4 +1,8 @@
-"""What all elements of an array that has few are put together to, written out: with the bits of NumPy's inner loops."""
+"""Lowers reductions of all elements of a small array: they are written out on variables, with NumPy's bits.
+
+Sums are added in the order of NumPy's inner loop, which a trial confirms; extremes in any order, except where a NaN or
+a zero is the result: then NumPy's loop is called.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ __all__ = ["first_of_few", "further", "is_written_out", "order_is_known", "toget
 
 
 def is_written_out(node: Reduce, w: Lowering) -> bool:
-    """Whether it puts few elements together to one number, in an order that is known."""
+    """Whether a node reduces few elements to one number, in a known order."""
     (x,) = node.args
     whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
     known = order_is_known(node.op, node.dtype) or _is_extreme(node, w)
@@ -44,19 +48,19 @@ def is_written_out(node: Reduce, w: Lowering) -> bool:
 
 
 def _is_extreme(node: Reduce, w: Lowering) -> bool:
-    """Whether it is the greatest or the least of numbers: any order suits integers, and most floats."""
+    """Whether a node is an extreme for which any order gives the same, except for NaN and zeros of both signs."""
     kind = np.dtype(node.dtype).kind
     return node.op in ("maximum", "minimum") and (kind in "iu" or (kind == "f" and len(w.axes(node.args[0])) == 1))
 
 
 def order_is_known(op: str, dtype: str) -> bool:
-    """Whether it is known in which order NumPy puts few elements together."""
+    """Whether the order in which NumPy reduces few elements is known."""
     kind = np.dtype(dtype).kind
     return op in IN_ORDER or (op == "add" and (kind in "iu" or (kind == "f" and adds_in_eight_sums())))
 
 
 def write_few(node: Reduce, w: Lowering) -> None:
-    """Write the reduction of the elements."""
+    """Write the reduction, element by element."""
     (x,), dtype = node.args, node.dtype
     count = int(np.prod([int(n.value) for n in w.axes(x) if isinstance(n, Lit)]))
     if x in w.few:
@@ -80,9 +84,9 @@ def write_few(node: Reduce, w: Lowering) -> None:
 
 
 def together(op: str, start: Expr, elements: list[Expr], dtype: str) -> Expr:
-    """Few elements put together, and put to what there is.
+    """Reduce few elements, and combine the result with `start`.
 
-    Floats are added in eight sums, where there are as many; all else one after the other.
+    At least eight floats are added in eight sums, as NumPy does; all else is reduced in order.
     """
     found, *rest = elements
     if op == "add" and np.dtype(dtype).kind == "f" and len(elements) >= 8:
@@ -95,7 +99,7 @@ def together(op: str, start: Expr, elements: list[Expr], dtype: str) -> Expr:
 
 
 def _extreme(op: str, elements: list[Expr], dtype: str) -> Expr:
-    """The greatest or the least of elements, of each half first, so that few of them wait for others."""
+    """The extreme of elements, first of each half, so that the critical path is short."""
     half = len(elements) // 2
     if not half:
         return elements[0]
@@ -103,7 +107,7 @@ def _extreme(op: str, elements: list[Expr], dtype: str) -> Expr:
 
 
 def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -> Expr:
-    """The extreme of floats; where one is NaN, or it is a zero, as NumPy's inner loop finds it, in its order."""
+    """The extreme of floats; where any is NaN, or the extreme is a zero, NumPy's inner loop finds it instead."""
     dtype, name = node.dtype, w.variable(node.dtype)
     w.code.append(Set(name, extreme))
     zero = Do("equal", (Var(name, dtype), Lit(0, dtype)), "bool", dtype)
@@ -124,12 +128,12 @@ def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -
 
 
 def _not_beyond(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
-    """Whether two floats are known, and the new one does not replace the extreme found so far."""
+    """Whether neither of two floats is NaN and the new one does not replace the extreme found so far."""
     return Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
 
 
 def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
-    """Whether an element replaces the extreme found so far; NaN beats all."""
+    """Whether an element replaces the extreme found so far; NaN replaces any number."""
     if np.dtype(dtype).kind != "f":
         return Do(op, (new, old), "bool", dtype)
     beyond = Do("logical_not", (_not_beyond(op, new, old, dtype),), "bool", "bool")
@@ -137,10 +141,10 @@ def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
 
 
 def first_of_few(op: str, elements: Sequence[Expr], dtype: str, w: Lowering) -> tuple[list[Stmt], Expr]:
-    """Statements that find the first extreme of few elements, and its place; NaN beats all.
+    """Statements that find the first extreme of few elements, and the expression of its place; NaN counts as extreme.
 
-    Of what gcc 12 makes vectors of: places are counted from 1 meanwhile, since no choice is to be between 1 and 0, and
-    whether there is NaN is asked of the elements, not of what was chosen.
+    They are written so that gcc 12 vectorizes them: places are counted from 1, since it does not vectorize a choice
+    between 1 and 0, and the elements are tested for NaN, not the chosen values.
     """
     found: list[tuple[Expr, Expr, tuple[Expr, ...]]] = [(x, Lit(1 + i), (x,)) for i, x in enumerate(elements)]
     code: list[Stmt] = []
@@ -161,7 +165,7 @@ def first_of_few(op: str, elements: Sequence[Expr], dtype: str, w: Lowering) -> 
 
 
 def _beyond(op: str, new: Expr, old: Expr, elements: tuple[Expr, ...], dtype: str) -> Expr:
-    """Whether a number replaces the first extreme of some elements."""
+    """Whether `new` replaces `old`, the first extreme of `elements`."""
     if np.dtype(dtype).kind != "f":
         return Do(op, (new, old), "bool", dtype)
     stays = Do("bitwise_or", (_not_beyond(op, new, old, dtype), _any_nan(elements, dtype)), "bool", "bool")
@@ -169,7 +173,7 @@ def _beyond(op: str, new: Expr, old: Expr, elements: tuple[Expr, ...], dtype: st
 
 
 def _any_nan(elements: Sequence[Expr], dtype: str) -> Expr:
-    """Whether one of some floats is NaN."""
+    """Whether any of some floats is NaN."""
     odd: Expr = Lit(False, "bool")
     for pair in zip(elements[::2], [*elements[1::2], elements[-1]], strict=False):
         test = Do("unordered", pair, "bool", dtype)

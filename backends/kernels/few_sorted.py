@@ -1,7 +1,7 @@
-"""Rows of few elements sorted in C, by comparisons that are the same for all rows: Batcher's merge exchange.
+"""Lowers sorting of rows of few elements: a sorting network (Batcher's merge exchange), the same for all rows.
 
-Equal elements have equal bits, so every way of sorting gives the same ones, but for NaN and for zeros of both signs:
-where a row has these, NumPy's function sorts all rows.
+Equal elements have equal bits, so every way of sorting gives the same result, except for NaN and for zeros of both
+signs: where any row has these, NumPy's function sorts all rows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scanopt.backends.kernels.values import Array, Axes, Value, element_of, inde
 __all__ = ["rows_sorted"]
 
 MOST_SORTED = 9
-"""So many elements of a row, at most."""
+"""The most elements of a row."""
 
 
 def rows_sorted(x: Value, out: Array, axis: int, w: Lowering) -> tuple[list[Stmt], Expr | None] | None:
-    """The statements that sort along an axis, and what tells afterwards that bits may differ, if anything does.
+    """The statements that sort along an axis, and a test whether bits may differ from NumPy's (None: they cannot).
 
-    None where an axis is long, or of unknown length.
+    None where the axis is long, or of unknown length.
     """
     count = out.axes[axis]
     if not isinstance(count, Lit) or not 1 < count.value <= MOST_SORTED or np.dtype(out.dtype).kind not in "iuf":
@@ -44,14 +44,14 @@ def rows_sorted(x: Value, out: Array, axis: int, w: Lowering) -> tuple[list[Stmt
     body += [Store(out.pointer, index(Lit(0), place, out.strides), e) for place, e in zip(here, elements, strict=True)]
     if np.dtype(out.dtype).kind != "f":
         return _nested(rest, names, body), None
-    odd = Var(w.variable(INDEX))  # compilers make vectors of integers that are put together, not of tests
+    odd = Var(w.variable(INDEX))  # compilers vectorize a reduction of integers, not one of truth values
     tests = [*unordered, *(_signs_differ(a, b) for a, b in pairwise(elements))]
     body.append(Set(odd.name, Do("bitwise_or", (odd, Cast(reduce(_either, tests), INDEX)), INDEX, INDEX)))
     return [Set(odd.name, ZERO), *_nested(rest, names, body)], Do("not_equal", (odd, ZERO), "bool", INDEX)
 
 
 def _exchanges(n: int) -> Iterator[tuple[int, int]]:
-    """The places to be compared, in order, so that n elements are sorted.
+    """Yield the pairs of places to compare, in order, to sort n elements.
 
     >>> [*_exchanges(3)]
     [(0, 2), (0, 1), (1, 2)]
@@ -90,7 +90,7 @@ def _either(a: Expr, b: Expr) -> Expr:
 
 
 def _signs_differ(a: Var, b: Var) -> Expr:
-    """Whether neighbours are zeros of both signs."""
+    """Whether two sorted neighbours are zeros of different signs."""
     signs = [Do("signbit", (x,), "bool", x.dtype) for x in (a, b)]
     differ = Do("not_equal", (signs[0], signs[1]), "bool", "bool")
     return Do("logical_and", (_do("equal", a, b), differ), "bool", "bool")

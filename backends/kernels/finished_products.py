@@ -1,7 +1,9 @@
-"""Products of a grid that one loop over elements finishes: whoever adds up an element goes on with what follows of it.
+"""A pass on the statements of a grid kernel: fuses a product of matrices with the elementwise loop that reads it.
 
-Such a loop reads a product at its own row alone, and at its own column of one group of columns or several, such as
-those of the gates of an LSTM.  So the product never lies in memory, and blocks wait for one another once less.
+The thread that adds up an element of the product goes on with the operations on it, so the product is never stored,
+and blocks wait for one another once less.  The loop must read the product only at its own row, and at its own column
+of one group of columns or several, such as those of the gates of an LSTM; nothing else may access the product; and the
+loop must not write to the factor that other blocks may still be reading.
 """
 
 from __future__ import annotations
@@ -40,20 +42,20 @@ from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 __all__ = ["FinishedProduct", "with_finished"]
 
 GROUPS = (1, 2, 4)
-"""Numbers of groups of columns that a tile is divided into."""
+"""The numbers of groups of columns into which a tile may be divided."""
 MOST_EARLY = 16
-"""So many numbers a thread holds while a product is made."""
+"""The most numbers that a thread loads before, and holds while, a product is made."""
 
 
 @dataclass(frozen=True)
 class FinishedProduct(For):
     """A loop over the elements of a product, and the product itself.
 
-    row, column: the variables of the loop; row is "" where the product has one row.  columns: how many each group has;
-    starts: of the groups, in a row of the product; sums: the variables that the elements of the groups are in
-    `elements`, the body of the loop; place: what sets the variables by which this reads memory.
-    then: another loop over the elements of the groups, which reads what this one makes of each element of the product;
-    then `elements` are the bodies of both, and all columns have to be in groups.
+    row, column: the variables of the loop; row is "" where the product has one row.  columns: the number in each group;
+    starts: where the groups begin in a row of the product.  elements: the body of the loop, in which the variables
+    `sums` are the elements of the groups; place: the statements that set the variables by which it reads memory. then:
+    another loop over the elements of the groups, which reads the value that this one makes of each element of the
+    product; then `elements` are the bodies of both, and every column must be in a group.
     """
 
     product: Inner
@@ -67,7 +69,7 @@ class FinishedProduct(For):
     then: For | None = None
 
     def read_early(self) -> tuple[Load, ...]:
-        """What it reads before it writes anything, and wherever the product is: that may be read before it is there."""
+        """The loads that do not need the product and precede all writes: they may be done before it is computed."""
         lets = list(takewhile(lambda s: isinstance(s, Let), self.elements))
         made = {s.name for s in lets if isinstance(s, Let)}
         found = dict.fromkeys(a for s in lets for v in expressions(s) for a in loads(v))
@@ -75,7 +77,7 @@ class FinishedProduct(For):
 
 
 def with_finished(kernel: Kernel, is_tiled: Callable[[Inner], bool], known: Callable[[Expr], bool]) -> Kernel:
-    """The kernel with the products of its steps finished where that can be.
+    """Fuse products in the steps of a kernel with the loops that read them, where possible.
 
     is_tiled: whether a call is a product that may be made of tiles; known: whether a number is known before the loop.
     """
@@ -91,7 +93,7 @@ class _Finder:
     known: Callable[[Expr], bool]
 
     def steps(self) -> Steps:
-        """The loop, its products finished."""
+        """The loop, with its products fused."""
         body, at = list(self.loop.body), 0
         while at < len(body):
             x = body[at]
@@ -125,9 +127,9 @@ class _Finder:
         return FinishedProduct(nest.var, nest.count, nest.body, x, *names, starts, sums, own.place, elements)
 
     def _groups(self, array: str, own: _Elements) -> tuple[dict[str, Expr], list[Load], tuple[Expr, ...]]:
-        """The pointers to parts of an array, how a loop reads these, and where the groups of columns start.
+        """The pointers to parts of an array, the loads of a loop from these, and where the groups of columns start.
 
-        No groups where it reads elements of other places.
+        No groups where it reads elements at other places than its own.
         """
         parts = {p.name: p.index for p in self._points() if p.array == array} | {array: ZERO}
         read = [a for s in inside(own.body) for v in expressions(s) for a in loads(v) if a.array in parts]
@@ -135,7 +137,7 @@ class _Finder:
         return parts, read, tuple(dict.fromkeys(parts[a.array] for a in read)) if own_alone else ()
 
     def _go_on(self, body: list[Stmt], at: int) -> None:
-        """Let a product that is finished at `at` be finished by the next loop, too, where that can be."""
+        """Fuse the next loop, too, into the fused product at `at`, where possible."""
         end = next((i for i in range(at + 1, len(body)) if not isinstance(body[i], Point)), at)
         f, then = body[at], body[end]
         if isinstance(f, FinishedProduct) and isinstance(then, For) and end > at:
@@ -171,7 +173,7 @@ class _Finder:
         return FinishedProduct(f.var, f.count, f.body, x, *names, starts, sums, (), (*made, *onward, *kept), then)
 
     def _of_group(self, f: FinishedProduct, sum: str, place: Expr) -> tuple[list[Stmt], Expr]:
-        """What a loop makes of one element: the variables for it, and its value."""
+        """The statements of a fused loop for one element of the product, and the value that it stores."""
         new: dict[str, Expr] = {f.var: place, f.sums[0]: Var(sum, _dtype_read(f.product, self.kernel))}
         lets = list[Stmt]()
         for s in f.elements:
@@ -182,7 +184,7 @@ class _Finder:
         return lets, with_variables(stored.value, new)
 
     def _reads(self, names: set[str]) -> int:
-        """How often the kernel reads through some pointers; -1 where a call does."""
+        """The number of loads of the kernel through some pointers; -1 where a call reads through them."""
         found = 0
         for s in inside(self.kernel.body):
             if not names.isdisjoint(getattr(s, "arrays", ())):
@@ -191,7 +193,7 @@ class _Finder:
         return found
 
     def _is_apart(self, x: Inner, store: Store) -> bool:
-        """Whether what is stored lies in another array than the factor that other blocks may still be reading."""
+        """Whether a loop stores in another array than the factor that other blocks may still be reading."""
         to, of = ({a for a, _ in self._point_to(p)} for p in (store.array, x.arrays[0]))
         pointers = {p.name for p in self._points()}
         return to.isdisjoint(of | pointers) and of.isdisjoint(pointers)
@@ -200,7 +202,7 @@ class _Finder:
         return (s for s in inside(self.kernel.body) if isinstance(s, Point))
 
     def _is_only_read_here(self, x: Inner, read: Sequence[Load], names: set[str]) -> bool:
-        """Whether nothing else reads or writes the product, which lies in memory for what is computed."""
+        """Whether nothing else accesses the product, and it lies in scratch memory."""
         reads = 0
         for s in inside(self.kernel.body):
             reads += sum(a.array in names for v in expressions(s) for a in loads(v))
@@ -214,7 +216,7 @@ class _Finder:
         return reads == len(read) > 0 and calls == 1 and x.arrays[2] in scratch
 
     def _leaves_factor(self, x: Inner, own: _Elements) -> bool:
-        """Whether what the loop writes lies apart from the factor that other blocks may still be reading."""
+        """Whether the loop writes nothing that overlaps the factor that other blocks may still be reading."""
         item = np.dtype(_dtype_read(x, self.kernel)).itemsize
         (_, m, k, _), (_, _, _, ar, ac, *_) = x.dims, x.strides
         whole = times(m, k) if ac == Lit(item) and (m == ONE or ar in (times(k, ac), times(ac, k))) else None
@@ -227,12 +229,12 @@ class _Finder:
         return True
 
     def _point_to(self, pointer: str) -> list[tuple[str, Expr]]:
-        """The arrays that a pointer points into, and where; an array is a place itself."""
+        """The arrays into which a pointer may point, with the index; an array points to its own start."""
         found = [(p.array, p.index) for p in self._points() if p.name == pointer]
         return found or [(pointer, ZERO)]
 
     def _apart(self, a: tuple[str, Expr], b: tuple[str, Expr], read: Expr | None, written: Expr | None) -> bool:
-        """Whether two places are of different arrays, or of different rows of one."""
+        """Whether two places are in different arrays, or in different rows of one array."""
         pointers = {p.name for p in self._points()}
         if a[0] in pointers or b[0] in pointers:
             return False
@@ -246,8 +248,8 @@ class _Finder:
 class _Elements:
     """A loop over the elements of a product, or of a group of its columns.
 
-    row, column: variables for the place of an element; columns: how many there are; place: what sets other variables.
-    read, written: the place of an element in the product, and in an array of these columns alone.
+    row, column: variables for the place of an element; columns: their number; place: statements that set other
+    variables.  read, written: the index of an element in the product, and in an array of only these columns.
     """
 
     row: str
@@ -260,7 +262,7 @@ class _Elements:
 
 
 def _places(x: Inner, nest: For) -> _Elements | None:
-    """A loop as one over the elements of a product; None if it is another one."""
+    """Describe a loop as one over the elements of a product; None if it is none."""
     _, m, _, n = x.dims
     if m == ONE:
         return _Elements("", nest.var, nest.count, nest.body, (), Var(nest.var), Var(nest.var))
@@ -281,11 +283,11 @@ def _is_packed(x: Inner) -> bool:
 
 
 def _is_of_numbers(body: Sequence[Stmt]) -> bool:
-    """Whether a thread runs it by itself, on numbers alone."""
+    """Whether one thread can run these statements by itself, on scalars only."""
     own = (Let, Store, If, Set)
     return all(isinstance(s, own) or (isinstance(s, Declare) and not s.elements) for s in inside(body))
 
 
 def _dtype_read(x: Inner, kernel: Kernel) -> str:
-    """The dtype of a product, which is that of its factor, an array of the kernel."""
+    """The dtype of a product, which is that of its fixed factor, an array of the kernel."""
     return next(p.dtype for p in kernel.params if p.name == x.arrays[1])

@@ -1,7 +1,8 @@
-"""Loops that sum up matrices made for them alone, as gradients of weights sum outer products.
+"""A pass on stages: fuses a loop that sums matrices with the elementwise operations that make these matrices.
 
-The sequence of matrices is never stored: a block of elements goes through all steps with its sums in registers, and
-each matrix element is computed when it is added, in the order of the steps.
+An example are gradients of weights, which sum outer products.  The sequence of matrices is never stored: a block of
+elements goes through all steps with its sums in registers, and each matrix element is computed when it is added.  The
+order of additions is that of the steps, so the bits do not change.  Nothing else may read the matrices.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from scanopt.backends.kernels.values import Axes, Scalar, element_of
 __all__ = ["Folded", "with_folds", "write_fold"]
 
 WIDTH = 32
-"""So many elements of a row at a time: of a loop over a fixed number, compilers keep them in vector registers."""
+"""Elements of a block: in a loop over a fixed number of them, compilers keep them in vector registers."""
 MOST = 4
-"""States, at most: those of one element are kept in registers together."""
+"""The most states: the states of a block are in registers together."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Folded:
 def with_folds(
     stages: Sequence[Stage | Columns], wanted: Collection[str], w: Lowering
 ) -> list[Stage | Columns | Folded]:
-    """The stages, with such loops fused into what makes their matrices.  wanted: names that are read afterwards."""
+    """Fuse such loops with the operations that make their matrices.  wanted: names that are read afterwards."""
     found: list[Stage | Columns | Folded] = [*stages]
     for i, stage in enumerate(stages):
         if not isinstance(stage, Nested) or not _puts_together(stage, w):
@@ -78,7 +79,7 @@ def with_folds(
         sources = {r.source for r in stage.loop.reads}
         for j, made in enumerate(stages[:i]):
             own = _made_for(stage, made, stages, wanted) if isinstance(made, Fused) else ()
-            between = any(isinstance(s, Setting) for s in stages[j:i])  # perhaps it changes what they read
+            between = any(isinstance(s, Setting) for s in stages[j:i])  # it may change an operand of theirs
             if not isinstance(made, Fused) or not own or between or not sources <= {n.out for n in own}:
                 continue
             rest = found[j]
@@ -138,7 +139,7 @@ def _args(stage: Stage | Columns) -> set[str]:
 
 
 def write_fold(stage: Folded, w: Lowering) -> None:
-    """Write such a loop: blocks of columns, their rows, and a block of elements of each through all steps."""
+    """Write a fused loop: over blocks of columns, then rows, then all steps of the elements of a block."""
     node = stage.loop
     outs = [w.place(k.out) for k in node.loop.keeps]
     steps, (_, rows, columns) = checked(w, node), stage.axes
@@ -160,7 +161,7 @@ def write_fold(stage: Folded, w: Lowering) -> None:
 def _elements(
     stage: Folded, outs: Sequence[str], place: tuple[Expr, Expr], width: Expr, steps: Expr, w: Lowering
 ) -> tuple[Stmt, ...]:
-    """A block of elements of a row through all steps.  place: the row and the first element."""
+    """Statements for all steps of a block of elements in a row.  place: the row and the first element."""
     loop, (row, start) = stage.loop.loop, place
     states, axes = loop.states, stage.axes[1:]
     kept = [w.fresh("s") for _ in states]

@@ -1,7 +1,7 @@
-"""Which operators have a form in the kernel language, and for which dtypes.
+"""Decides how a ufunc runs in a kernel, by dtypes: as an operation of C, a call of NumPy's inner loop, or not at all.
 
-Everything rounds as NumPy does: an operation is written in C only if it rounds once or not at all; all others call
-NumPy's own inner loops.
+Everything rounds as NumPy does: an operation is written in C only if it rounds once or not at all, so there is only one
+possible result; all others call NumPy's own inner loops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMPARED = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equa
 LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
 KEPT = {"positive", "floor", "ceil", "trunc", "rint"}
-"""What leaves an integer as it is; of floats the first does."""
+"""Operations that leave an integer unchanged; only the first leaves floats unchanged."""
 TESTED = {"isnan", "isinf", "isfinite"}
 
 _ANY = COMPARED | LOGIC | TESTED
@@ -30,10 +30,10 @@ OF_KIND = {
     "u": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
     "f": _NUMBERS | {"divide", "fabs", "sqrt", "reciprocal", "signbit", "copysign"},
 }
-"""By kind of dtype that they compute in: ufuncs that are one operation of C."""
+"""The ufuncs that are one operation of C, by the kind of dtype in which they compute."""
 
 RAISING = {"power", "float_power"}
-"""For integers with a sign an inner loop of NumPy's raises an error, which needs Python."""
+"""NumPy's inner loops of these raise errors for signed integers, for which they need Python."""
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
@@ -50,7 +50,7 @@ def in_c(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
         return None
     kind = np.dtype(found[0]).kind
     if name in ("maximum", "minimum") and kind == "f" and not X86:
-        return None  # of 0.0 and -0.0 the second is taken by x86 alone
+        return None  # only on x86 do 0.0 and -0.0 give the second
     return found if name in OF_KIND.get(kind, ()) else None
 
 

@@ -1,8 +1,9 @@
-"""One loop of a kernel: the rows it reads, its states, the rows it keeps.
+"""Lowers one loop of a kernel: decides where its states and the rows that it keeps lie, and writes its steps.
 
-A scalar state is held in variables.  Other states are held in the rows that are kept, if all rows are, else in a ring
-buffer: as many rows as the loop looks back, and one for the current step.  During the first steps a state reads its
-initial rows.  Only variables are copied from step to step; the elements of a state that has few are variables as well.
+A scalar state is held in variables.  Other states are held in the rows that the loop keeps, if it keeps all, else in a
+ring buffer of as many rows as the loop looks back, plus one for the current step.  During the first steps a state is
+read from its initial rows.  Only variables are copied from step to step; a state of few elements is held in variables,
+too.
 """
 
 from __future__ import annotations
@@ -82,20 +83,20 @@ from scanopt.program.ir import CarriedState, Keep
 __all__ = ["REGISTERS", "LoopFrame"]
 
 REGISTERS = 8
-"""What a scalar state was no more steps ago is kept in variables."""
+"""A scalar state is kept in variables for up to this many steps back."""
 COMPUTED = (
     AffineRows, Map, Call, Contract, Convolve, Join, Powers, Product, Products, Reduce, Running, Scatter, SetItem, Take,
     Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort,
 )  # fmt: skip
-"""What writes its result where it is told to."""
+"""The nodes whose results can be written to a given place (`Lowering.homes`)."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 
 
 class LoopFrame:
-    """A loop being written.
+    """Writes one loop.
 
-    t: the variable that counts its steps; steps: how many there are at most; places: of what is kept.
-    outermost: its results are those of the kernel.
+    t: the variable that counts its steps; steps: the most steps; places: where the kept rows lie.  outermost: whether
+    its results are those of the kernel.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class LoopFrame:
         self.onto |= changed_in_place(nested, self.trace, w)
 
     def _traces(self) -> dict[str, int]:
-        """By name of a computed array the number of what is kept that holds all its rows."""
+        """For each computed array all rows of which are kept, the number of the result that holds them."""
         return {name: i for name, i in reversed(self._all_rows()) if name in self.computed}
 
     def _all_rows(self) -> list[tuple[str, int]]:
@@ -133,7 +134,7 @@ class LoopFrame:
         return [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
 
     def write(self, emit: Emit) -> None:
-        """Write the whole loop.  emit: writes nodes, and which of their results are wanted afterwards."""
+        """Write the whole loop.  emit: writes nodes, given the names of results that are wanted afterwards."""
         w, loop = self.w, self.loop
         step: list[Stmt] = []
         w.loops_open.append((frozenset(w.env), w.code))
@@ -171,12 +172,12 @@ class LoopFrame:
         w.code += [Steps(self.name, self.steps, body, test), *after]
 
     def kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
-        """Where the row of a step lies of what is kept, by its number."""
+        """The place of a step's row in the result of this number."""
         rows = self.places.kept.get(i)
         return rows.at(step) if rows else (self.outs[i], times(step, self._apart(i)))
 
     def _apart(self, i: int) -> Expr:
-        """How far the rows of what is kept lie apart."""
+        """The number of elements from one kept row to the next."""
         w, k = self.w, self.loop.keeps[i]
         return product(w.given_axes(k.value) if self.outermost or w.is_result(k.out) else w.axes(k.value))
 
@@ -187,7 +188,7 @@ class LoopFrame:
         if not self.outermost and source in w.ahead:
             step.append(read_ahead(w.ahead[source], out, self.t, w))
             return
-        if source in w.evenly:  # computed sooner than read
+        if source in w.evenly:  # computing it is faster than reading it
             first, apart = w.evenly[source]
             with w.into(step):
                 w.let(out, plus(first, times(self.t, apart)), dtype)
@@ -206,7 +207,7 @@ class LoopFrame:
             w.let(out, Load(pointer, ZERO, dtype), dtype)
 
     def source_of(self, out: str, source: str) -> tuple[str, Expr, Axes] | Scalar:
-        """Where the rows of a sequence begin, how far they and their elements lie apart; or the number that all are."""
+        """The start of a sequence, the stride of its rows, the strides in a row; or the number that all rows are."""
         w = self.w
         if self.outermost:
             start = w.give(Given("source", w.dtype(out), source))
@@ -219,7 +220,7 @@ class LoopFrame:
         return self.w.whole(self.w.value(s.init), self.w.axes(s.init), s.type.dtype)
 
     def _in_registers(self, i: int, s: CarriedState, depth: int) -> None:
-        """A state of the last steps, so many."""
+        """Hold a scalar state of the last `depth` steps in variables."""
         w, dtype = self.w, s.type.dtype
         names = [w.variable(dtype) for _ in range(depth)]
         if s.depth == 1 and s.init in w.few and w.dtype(s.init) == dtype:
@@ -231,7 +232,8 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """A state that each step updates in place: parts of it, by these names, then all of it, if none is its last."""
+        """Hold a state in one place that each step overwrites: parts of it, by these names, and then all, unless the
+        last name is the new state."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         axes = w.axes(tap)
         home = w.is_packed(s.update) and not w.device
@@ -246,7 +248,7 @@ class LoopFrame:
         else:
             note_overwritten(s.update, names[-1] if names else tap, pointer, self.nodes, w)
         there = w.homes.get(self.loop.keeps[kept[0]].out) if kept else None
-        if there is None or there != (w.handed_on.get(s.init), ZERO):  # where it is to be, it is handed on
+        if there is None or there != (w.handed_on.get(s.init), ZERO):  # else it lies in the right place already
             w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
         w.in_place.update(names)
@@ -258,7 +260,7 @@ class LoopFrame:
             places = (rows.apart, *packed(axes))
             w.code += w.copied(w.value(s.init), *rows.at(Lit(-s.depth)), w.axes(s.init), dtype, places)
         elif s.update not in self.trace and s.update not in self.numbers:
-            count = s.depth + 1 if axes else 1 << s.depth.bit_length()  # quick to divide by
+            count = s.depth + 1 if axes else 1 << s.depth.bit_length()  # a power of two is fast to divide by
             self.rings[i] = w.scratch(dtype, axes, count), count
             if keeps_around(s, self.nodes):
                 w.around[s.update] = Do("less", (self.t, Lit(count)), "bool", INDEX)
@@ -282,7 +284,7 @@ class LoopFrame:
                 w.let(tap, Load(pointer, ZERO, dtype), dtype)
 
     def _in_variables(self, i: int, s: CarriedState) -> None:
-        """Of a state of few elements, which are variables where they are made: hand on these, too."""
+        """Hold the elements of a small state also in variables, if its update is computed in variables."""
         w, axes = self.w, self.w.axes(s.taps[0][1])
         made = next((n for n in self.nodes if s.update in n.outs), None)
         if w.device or s.depth != 1 or not is_few(axes) or not isinstance(made, Map | Product | Join):
@@ -294,7 +296,7 @@ class LoopFrame:
         self.variables[i] = names
 
     def _written(self, i: int, step: Expr) -> tuple[str, Expr]:
-        """Where the row is that state i got at a step."""
+        """The place of the row that state i gets at a step."""
         if i in self.places.states:
             return self.places.states[i].at(step)
         s = self.loop.states[i]
@@ -305,7 +307,7 @@ class LoopFrame:
         return ring, times(Do("remainder", (step, Lit(rows)), INDEX, INDEX), product(self.w.axes(s.update)))
 
     def _move_on(self) -> None:
-        """Advance: the states of this step become those of one step ago."""
+        """Write the end of a step: the states of this step become those of one step ago."""
         w = self.w
         new: dict[int, Expr] = {}
         for i in self.registers:
@@ -327,7 +329,7 @@ class LoopFrame:
             w.code += w.copied(w.value(s.update), pointer, ZERO, w.axes(s.update))
 
     def _hand_on(self) -> None:
-        """The elements of this step become those of one step ago."""
+        """Do so for small states held in variables."""
         w = self.w
         new: dict[str, Var] = {}
         for i, names in self.variables.items():
@@ -341,10 +343,10 @@ class LoopFrame:
                 w.code.append(Let(new[name].name, value, dtype))
         w.code += [Set(name, value) for name, value in new.items()]
 
-    # What is kept
+    # Kept rows
 
     def _keep(self, i: int, k: Keep, after: list[Stmt]) -> None:
-        """Store the kept rows of a step; those of the last step, after the loop."""
+        """Store the rows kept of a step; those of only the last step are stored by the statements `after` the loop."""
         w, axes, until = self.w, self.w.axes(k.value), self.loop.until is not None
         value, size = w.value(k.value), self._apart(i)
         if k.rows == 1:
@@ -360,7 +362,7 @@ class LoopFrame:
         elif k.rows is None:
             if self.trace.get(k.value) == i or i in self.places.stored:
                 return
-            if until:  # there is as much room as it may need, or less
+            if until:  # the room may be less than the loop needs
                 self._unless(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), -2)
             w.code += w.copied(value, *self.kept_row(i, self.t), axes)
         elif not until:
@@ -374,7 +376,7 @@ class LoopFrame:
             w.code.append(If(some, w.copied(value, self.outs[i], place, axes)))
 
     def _rows(self, i: int) -> Expr:
-        """How many rows there are for what is kept."""
+        """The number of rows of a result."""
         return self.w.number(Number("rows", keep=i)) if self.outermost else self.w.axes(self.loop.keeps[i].out)[0]
 
     def _unless(self, test: Expr, status: int = -1) -> None:

@@ -1,8 +1,8 @@
-"""Products that all blocks of a grid make together, as CUDA text: each block makes tiles of the result.
+"""Products that all blocks of a grid compute together, as CUDA text: each block makes tiles of the result.
 
-Where a factor is fixed, a block holds the columns of its tiles in shared memory, for all steps.  In each step it
-brings the rows of the other factor there, a chunk of them at a time; its threads, or its warps where tensor cores
-multiply, take parts of the tile and slices of the sums, which are then added up in order.
+Where one factor is the same at all steps, a block holds the columns of its tiles in shared memory, for all steps.  In
+each step it copies rows of the other factor there, a chunk of columns at a time.  Its threads, or its warps where
+tensor cores multiply, take parts of the tile and slices of the sums, which are then added up in order.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILED", "TILES", "GridFactor", "Ti
 
 GRID_THREADS = 256
 SUMS = 16
-"""Elements of a tile that a thread adds up."""
+"""The number of elements of a tile that a thread adds up."""
 PARTS = GRID_THREADS * SUMS * 8
-"""Bytes in which the slices of sums of a product without tiles are put together."""
+"""Bytes of shared memory in which the slices of sums of a product without tiles are added up."""
 GAP = 8
-"""Elements between the rows of such slices: two rows lie in other banks of shared memory."""
+"""Unused elements between the rows of such slices, so that two rows begin in different banks of shared memory."""
 ROUNDS = 3
-"""So many rounds ahead a thread fetches what it multiplies, 32 bytes for each."""
+"""The number of rounds that a thread prefetches its operands ahead, 32 bytes for each."""
 CHUNK = 512
-"""Columns of the other factor that are brought into shared memory at a time."""
+"""Columns of the other factor that are copied into shared memory at a time."""
 DEEP = 16
-"""The rows of a factor are filled up to a multiple of this, with zeros."""
+"""The rows of a factor are padded with zeros to a multiple of this number."""
 
 TILES = f"""\
 #define CHUNK {CHUNK}
@@ -189,20 +189,19 @@ INLINE void whole_sum(float32 (&sum)[groups], const char *a, int64 ac, const flo
     if (again) for (int q = 0; q < groups; q++) sum[q] = sum_of(a, ac, y + q * share, next, k);
 }}
 """
-"""`tile_sums` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor.
+"""`tile_sums` multiplies by columns that `hold_tiles` put into shared memory, `grid_products` by any other factor.
 
-`tile_sums` leaves the sums of its slices at `stage`, and gives their number; `tile_sum` adds up those of an element of
-each group, and `whole_sum` begins anew where parts of numbers gave no number.
-
-A tile has `groups` times `share` columns: as many of each group of columns, from the same place in each on.
+`tile_sums` leaves the sums of its slices at `stage`, and returns the number of slices; `tile_sum` adds up those of one
+element of each group; `whole_sum` computes a sum again if dividing numbers into parts gave NaN.  A tile has `groups`
+times `share` columns: `share` of each group of columns, starting at the same place in each.
 """
 
 
 @dataclass(frozen=True)
 class GridFactor:
-    """A fixed factor of k rows, of a product of m rows, and n columns of each of its groups of columns.
+    """A fixed factor of k rows in a product of m rows, with n columns in each of its groups of columns.
 
-    name: of the number that says where it is held, -1 where it is not.  exact: without tensor cores.
+    name: of the number that says where it is held in shared memory (-1: it is not).  exact: without tensor cores.
     """
 
     name: str
@@ -216,9 +215,10 @@ class GridFactor:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of a product.  next: elements from one row of the held columns to the next one, more than there are
-    columns where tensor cores multiply.  held: bytes of these columns; stage: of the rows that a block brings, and of
-    the slices of sums, which take their place.
+    """The tile of a product: `high` rows by `wide` columns.
+
+    next: elements from one row of the held columns to the next, more than the columns where tensor cores multiply.
+    held: bytes of these columns; stage: bytes for the rows that a block copies, and then for the slices of sums.
     """
 
     high: int = 0
@@ -230,9 +230,9 @@ class Tile:
 
 @dataclass(frozen=True)
 class _Unit:
-    """What multiplies: a thread or a warp.  high, wide: elements of the result; pad: of `next`, beyond the columns.
+    """The unit that multiplies: a thread or a warp.  high, wide: elements of the result; pad: `next` less the columns.
 
-    done: products of elements in a clock of a multiprocessor, about.
+    done: the approximate number of products of elements per clock of a multiprocessor.
     """
 
     threads: int
@@ -246,16 +246,16 @@ _THREADS = {"float32": _Unit(1, 4, 4, 0, 64.0), "float64": _Unit(1, 4, 4, 0, 32.
 TILED = tuple(_THREADS)
 """The dtypes of products that may be made of tiles."""
 _WARPS = {"float32": _Unit(32, 16, 64, 8, 170.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
-"""In float32 a warp takes fewer columns where a tile has fewer."""
+"""A warp takes fewer columns where a tile has fewer."""
 
 
 def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
-    """How many tiles there are if they are as small as can be."""
+    """The number of tiles if they are as small as possible."""
     return -(-evaluated(f.m, sizes) // 4) * -(-evaluated(f.n, sizes) * f.groups // 16)
 
 
 def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: int, free: int) -> list[Tile]:
-    """The tiles of each product; those of one that has no room in shared memory have no rows.
+    """Choose the tile of each product; a product that does not fit into shared memory gets a tile without rows.
 
     sizes: of lengths; free: bytes of shared memory.
     """
@@ -272,7 +272,7 @@ def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: in
 
 
 def _possible(m: int, k: int, n: int, f: GridFactor, blocks: int) -> Iterator[tuple[float, Tile]]:
-    """Tiles, and about how many clocks of a multiprocessor each takes."""
+    """Yield possible tiles, each with the approximate clocks of a multiprocessor for the product."""
     for unit in (_THREADS[f.dtype], *([] if f.exact else [_WARPS[f.dtype]])):
         for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
             unit_of = replace(unit, wide=min(unit.wide, columns))
@@ -287,7 +287,7 @@ def _tile(
     item, deep, across = np.dtype(f.dtype).itemsize, -(-k // DEEP) * DEEP, columns + unit.pad
     mine = -(-(-(-m // rows) * -(-n // (columns // f.groups))) // blocks)
     clocks = rows * deep * (columns / unit.done + item / 32) + rows * columns * slices * item / 64
-    if item == 8:  # where there are no tensor cores, threads multiply what warps would
+    if item == 8:  # without tensor cores, threads do the work of the warps
         slices = max(slices, GRID_THREADS // (rows // 4 * (columns // 4)))
     held, parts = mine * deep * across * item, slices * rows * (columns + GAP) * item
     stage = 32 * ROUNDS * GRID_THREADS if unit.threads > 1 and item == 4 else rows * (min(deep, CHUNK) + 4) * item

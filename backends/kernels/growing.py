@@ -1,8 +1,8 @@
-"""Axes whose lengths steps decide: of x[:k], and of what is computed of it, where k is another number at each step.
+"""Finds, for `sizes.py`, the axes whose lengths differ from step to step, as that of x[:k] for a computed k.
 
-A kernel has a variable for each such length, which is set where the part is taken.  Memory is for the longest there may
-be.  What is carried from step to step, or kept, has no such axis, and nothing else is as long as one.  Such parts may
-be joined to an array that is as long as others: kernels look whether they are.
+A kernel has a variable for each such length, which is set where the part is taken, and memory for the greatest possible
+length.  It is right only if no state, kept row or branch result has such an axis, and every node that reads one can
+handle it.  Such parts may be joined to an array that must be as long as others: the kernel checks that it is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Reader = Call | Extreme | Length | Map | Product | Reduce | Running | SetItem | 
 
 
 def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
-    """The parts of which values decide some lengths, with the greatest that these may have, None for others."""
+    """For each part of a computed length, its shape: the greatest possible length of such axes, None for the others."""
     lengths: dict[Axis, int | None] = {}
     for view in parts_by_computed_ends(body):
         shape, x = (known[name].shape if name in known else () for name in (view.out, view.args[0]))
@@ -52,7 +52,7 @@ def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
                 lengths[view.out, i] = x[entry[0]]
     if not lengths or None in lengths.values():
         return {}
-    most = max(n for n in lengths.values() if n is not None)  # so that what is computed of several has one length
+    most = max(n for n in lengths.values() if n is not None)  # one for all, since operations combine several of them
     return {
         name: tuple(most if (name, i) in lengths else None for i in range(len(known[name].shape)))
         for name in {name for name, _ in lengths}
@@ -60,7 +60,7 @@ def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
 
 
 def joined_shapes(body: Body, known: Mapping[str, Operand]) -> dict[str, Joined]:
-    """Arrays joined of such parts, as long as what they are computed with or the state that they become."""
+    """The shapes of arrays joined of such parts: as long as the arrays that they are combined with, or the state."""
     nodes = [*walk(body.root.nodes)]
     starts = {s.update: s.init for n in nodes if isinstance(n, Nested) for s in n.loop.states}
     starts |= {s.update: s.init for s in body.loop.states}
@@ -84,9 +84,9 @@ def joined_shapes(body: Body, known: Mapping[str, Operand]) -> dict[str, Joined]
 
 
 def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence[Axis]]) -> frozenset[Axis] | None:
-    """All axes as long as some that steps decide, which `starts` are; None where kernels cannot handle that.
+    """All axes that are as long as the axes `starts`, whose lengths steps decide; None where kernels cannot do that.
 
-    classes: axes that are equally long, together.
+    classes: the sets of axes that are equally long.
     """
     members = {axis: c for c in classes for axis in c}
     found: set[Axis] = set()
@@ -104,9 +104,9 @@ def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence
 
 
 def never_empty(nodes: Iterable[Node], body: Body) -> Iterator[Axis]:
-    """The axes that must have an element: of what is reduced in another way than a row is summed up.
+    """Yield the axes that must not be empty: those of arrays that are reduced other than by a sum or the like of a row.
 
-    Those of what a branch reduces are left out, unless the nodes are those of one of its sides.
+    The nodes of branches are left out, unless the nodes given are those of one side.
     """
     for n in nodes:
         if isinstance(n, Nested):
@@ -120,7 +120,7 @@ def _is_sum_of_row(node: Reduce, body: Body) -> bool:
 
 
 def _cuts(body: Body) -> Iterator[tuple[View, int, int]]:
-    """The axes of views that are a part of one of x, and the number of that."""
+    """Yield the views that take a part of an axis, with the number of the axis in the view and in the array."""
     for node in walk(body.root.nodes):
         view = node.part if isinstance(node, SetItem) else node
         if isinstance(view, View):
@@ -129,7 +129,7 @@ def _cuts(body: Body) -> Iterator[tuple[View, int, int]]:
 
 
 def _fixed(body: Body) -> Iterator[str]:
-    """What has one length at all steps: rows that are read or kept, states, results of branches."""
+    """Yield the names whose lengths must be the same at all steps: rows read or kept, states, results of branches."""
     nodes = [*walk(body.root.nodes)]
     for loop in (body.loop, *(n.loop for n in nodes if isinstance(n, Nested))):
         yield from (name for r in loop.reads for name in (r.source, r.out))
@@ -144,7 +144,7 @@ def _fits(node: Node, growing: Collection[Axis]) -> bool:
     if isinstance(node, SetItem):
         return node.args[0] not in {name for name, _ in growing} and _is_cut_well(node.part, growing)
     if isinstance(node, Fork):
-        return True  # its results are of one length, and what its sides do with others is looked at by itself
+        return True  # its results have fixed lengths, and the nodes of its sides are checked by themselves
     if isinstance(node, Call):
         return not node.whole
     if isinstance(node, Product):
@@ -156,7 +156,7 @@ def _fits(node: Node, growing: Collection[Axis]) -> bool:
 
 
 def _is_cut_well(view: View, growing: Collection[Axis]) -> bool:
-    """Whether a part of such an axis is longest where the axis is, and goes through it one by one or as a whole."""
+    """Whether a part of such an axis is longest where the axis is longest, and takes its elements one by one."""
     parts: list[tuple[Any, ...]] = [x[1] for x in view.axes if x is not None and (view.args[0], x[0]) in growing]
     for start, stop, step in (p for p in parts if p not in (WHOLE, REVERSED)):
         ends = [p for p in (start, stop) if isinstance(p, int)]

@@ -1,8 +1,8 @@
-"""Where the rows lie that a loop keeps at all its steps.
+"""Decides where the rows lie that a nested loop keeps at all its steps, in the scratch memory of a kernel.
 
-Those of a state follow its initial rows in one array, so what the state was some steps back is a part of the same
-array, and no step asks whether a row is an initial one.  Rows that are read from the last one to the first are written
-that way: so they lie in the order in which they are read.  What is kept twice is kept once.
+All rows of a state follow its initial rows in one array, so the state of some steps back is a part of the same array,
+and no step tests whether a row is an initial one.  Rows that are only read from the last to the first are stored in
+that order.  Values that a loop keeps twice are stored once.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ __all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of", "read_fir
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """RowPlaces of an array.  first: where that of step 0 lies; apart: how far on that of the next step lies."""
+    """The places of the rows of an array.  first: of the row of step 0; apart: the stride from one step to the next."""
 
     pointer: str
     first: Expr
     apart: Expr
 
     def at(self, step: Expr) -> tuple[str, Expr]:
-        """Where the row of a step lies."""
+        """The place of the row of a step."""
         return self.pointer, plus(self.first, times(step, self.apart))
 
     def back(self, steps: int) -> RowPlaces:
-        """The same rows, each so many steps later."""
+        """The same rows, seen `steps` steps later: row t is that of step t - steps."""
         return RowPlaces(self.pointer, plus(self.first, times(Lit(-steps), self.apart)), self.apart)
 
 
 @dataclass
 class Histories:
-    """Places of what a loop keeps: by number of what is kept its pointer, and its rows where they are no result.
+    """Where a loop keeps its results: outs: the pointer of each; kept: the row places of those stored here.
 
-    states: by number of a state its rows, the initial ones before them.  stored: what of it nothing has to be done for.
+    states: by the number of a state, its row places, after its initial rows.  stored: the numbers of results for which
+    no statement is needed, because they share memory with others.
     """
 
     outs: list[str] = field(default_factory=list[str])
@@ -49,7 +50,7 @@ class Histories:
 
 
 def by_first_names(node: Nested, w: Lowering) -> Nested:
-    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array."""
+    """Rename the states and results of a loop: an array that is just a copy or whole view of another gets that name."""
     names = _first_names(node.nodes, w)
     if not names:
         return node
@@ -60,9 +61,9 @@ def by_first_names(node: Nested, w: Lowering) -> Nested:
 
 
 def read_first(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> tuple[Node, ...]:
-    """The nodes, where operations on elements read arrays by the names by which they are computed.
+    """Rename what elementwise operations read: in place of copies and whole views, the array that is computed.
 
-    So sums over no axis do not stand between operations that run together.  wanted: names that are read afterwards.
+    So sums over no axis do not keep operations from being fused.  wanted: names that are read afterwards.
     """
     names = _first_names(nodes, w)
     found = [_reading(n, names) for n in nodes]
@@ -71,7 +72,7 @@ def read_first(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> t
 
 
 def _first_names(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
-    """By other name of an array made by some nodes the one by which it is computed."""
+    """For each copy or whole view of an array that some nodes make, the name of that array."""
     names: dict[str, str] = {}
     for n in nodes:
         whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
@@ -86,13 +87,13 @@ def _first_names(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
 
 
 def _reading(node: Node, names: Mapping[str, str]) -> Node:
-    """An operation on elements that reads arrays by other names."""
+    """An elementwise operation with its arguments renamed; other nodes are unchanged."""
     by_element = isinstance(node, Map) and not isinstance(node, Lookup | Repeat | PartSet)
     return replace(node, args=tuple(names.get(a, a) for a in node.args)) if by_element else node
 
 
 def histories_of(node: Nested, w: Lowering) -> Histories:
-    """The places of what a loop inside a kernel keeps, made in scratch memory where they are no result."""
+    """Decide where a nested loop keeps its results; those that have no place yet get scratch memory."""
     loop, found = node.loop, Histories()
     if loop.until is None and not w.device:
         all_rows = {i: k.value for i, k in enumerate(loop.keeps) if k.rows is None and w.axes(k.value)}
@@ -117,7 +118,7 @@ def histories_of(node: Nested, w: Lowering) -> Histories:
 
 
 def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> RowPlaces:
-    """Room for what is kept, and for so many rows before those of the first step."""
+    """Allocate the kept rows, with `before` extra rows ahead of the first step's."""
     keeps = [node.loop.keeps[i] for i in kept]
     steps, *axes = w.axes(keeps[0].out)
     pointer = w.scratch(w.dtype(keeps[0].value), (plus(steps, Lit(before)), *axes))
@@ -128,12 +129,12 @@ def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> Ro
 
 
 def _only_backwards(names: Collection[str], w: Lowering) -> bool:
-    """Whether all that read some arrays begin with their last rows."""
+    """Whether all readers of some arrays go through them from the last row to the first."""
     return w.read_forwards.isdisjoint(names)
 
 
 def _name(out: str, rows: RowPlaces, w: Lowering) -> None:
-    """Give rows the name of an array."""
+    """Define the name of an array as these rows."""
     axes, dtype = w.axes(out), w.dtype(out)
     pointer = rows.pointer
     if rows.first != ZERO:

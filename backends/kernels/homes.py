@@ -1,4 +1,8 @@
-"""What only gets another name, as the last row of a loop inside becomes a state, is made where that is to lie."""
+"""Finds arrays that only become another name's array, so that they can be computed where that one must lie.
+
+An example is the last row of a nested loop that becomes the new state of the outer one.  It is right if the view has
+all elements in order, and if no other wanted name is a view of the same array.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,11 @@ from scanopt.backends.kernels.nodes import WHOLE, Nested, Node, View
 __all__ = ["first_sources", "views_of_all"]
 
 _ONLY_ROW = (((0, 0),), ((0, -1),))
-"""Indices of the only row."""
+"""The indices of the only row of an array: its first or last."""
 
 
 def views_of_all(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
-    """By name of a view of all elements in order, or of the only row, the name of the array."""
+    """For each view of all elements in order, or of the only row of an array, the name of the array."""
     if w.part or w.device:
         return {}
     kept = {k.out for n in nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
@@ -28,9 +32,9 @@ def views_of_all(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
 
 
 def first_sources(nodes: Sequence[Node], made: Collection[str], wanted: Collection[str], w: Lowering) -> dict[str, str]:
-    """By name that is wanted the array that it is a view of, and that nothing else that is wanted is one of.
+    """For each wanted name that is a view of a whole array, that array, unless another wanted name is a view of it.
 
-    made: what is written where it is told to.
+    made: the arrays that can be written to a given place.
     """
     sources, found = views_of_all(nodes, w), dict[str, str]()
     for name in wanted:

@@ -1,4 +1,4 @@
-"""The steps inside a step, rewritten, and what is read of them."""
+"""Helpers of passes on steps: apply a pass to the body of a loop and to the sides of a branch."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from scanopt.program.ir import Branch, Loop, Step
 __all__ = ["read_after_step", "rewritten_inside"]
 
 Rewrite = Callable[[Sequence[Step], Collection[str]], tuple[Step, ...]]
-"""Steps in the place of others; the names that are read afterwards are told."""
+"""A pass: returns steps that replace the given ones, whose results of the given names are read afterwards."""
 
 
 def read_after_step(loop: Loop) -> set[str]:
-    """The names that are read after each step of a loop: new values of states, what is kept, what ends it."""
+    """The names that are read after each step of a loop: new states, kept values, the stop condition."""
     return {*(s.update for s in loop.states), *(k.value for k in loop.keeps), loop.until or ""}
 
 
 def rewritten_inside(step: Step, rewrite: Rewrite) -> Step:
-    """A step of which the body, or both sides, are rewritten."""
+    """A step whose body, or both sides, are rewritten; other steps are unchanged."""
     if isinstance(step, Loop):
         return replace(step, body=rewrite(step.body, read_after_step(step)))
     if isinstance(step, Branch):

@@ -1,4 +1,4 @@
-"""Writes what has steps of its own: branches, and loops inside a loop or a program."""
+"""Lowers nodes that contain other nodes: branches (`Fork`), and loops inside a loop or a program (`Nested`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _fork(node: Fork, w: Lowering) -> None:
     sides: list[tuple[Stmt, ...]] = []
     for (_, values), nodes in zip(node.branch.sides, (node.then, node.otherwise), strict=True):
         if any(name not in w.lengths.axes for x in walk(nodes) for name in x.outs):
-            sides.append((Fail(),))  # which does not run
+            sides.append((Fail(),))  # this side cannot run
             continue
         with w.into([]) as code:
             _look_for_elements(nodes, w)
@@ -47,7 +47,7 @@ def _fork(node: Fork, w: Lowering) -> None:
 
 
 def _look_for_elements(nodes: Sequence[Node], w: Lowering) -> None:
-    """Where a side is taken that reduces parts that must have elements, look whether they do."""
+    """In a side of a branch, write the checks that parts which it reduces are not empty."""
     lengths = (w.axes(name)[i] for name, i in never_empty(nodes, w.body))
     for length in dict.fromkeys(n for n in lengths if isinstance(n, Var) and w.grows(n)):
         if length.name in w.lengths_set:
@@ -71,7 +71,7 @@ def _nested(node: Nested, w: Lowering) -> None:
 
 
 def _write_loop(node: Nested, plan: Blocked | None, places: Histories, steps: Expr, cut: bool, w: Lowering) -> None:
-    """A loop that takes a step.  cut: whether the kernel tells how many it took."""
+    """Write a loop that takes at least one step.  cut: whether the kernel returns the number of steps taken."""
     if plan:
         taken = write_blocks(node, plan, places.outs, steps, w, lambda nodes, wanted: emit(w, nodes, wanted))
         w.code += [Set(w.taken, taken)] if cut else []

@@ -1,4 +1,7 @@
-"""Products of integers, which any order of additions suits: loops that compilers make vectors of, without a call."""
+"""Lowers products of matrices of integers: plain loops, which compilers vectorize, in place of a call.
+
+Additions of integers wrap, so any order of them gives the same bits.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ __all__ = ["of_integers", "write_integers"]
 
 
 def of_integers(node: Product, w: Lowering) -> bool:
-    """Whether a product is of integers that a loop here may multiply."""
+    """Whether a product is one of integers, on a CPU."""
     return np.dtype(node.dtype).kind in "iu" and not w.device
 
 
 def write_integers(node: Product, out: str, factors: tuple[str, str], w: Lowering) -> None:
-    """Write the loops.  factors: where both lie, packed."""
+    """Write the loops.  factors: pointers to both, packed."""
     a, b = (w.axes(x) for x in node.args)
     dtype, (left, right) = node.dtype, factors
     rows, count, columns = a[0] if len(a) == 2 else ONE, a[-1], b[1] if len(b) == 2 else ONE

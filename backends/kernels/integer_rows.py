@@ -1,7 +1,8 @@
-"""Rows of integers and truth values, put together in variables as their elements are computed: in any order, the same.
+"""Lowers reductions of integers and truth values that are fused with the computation of their elements.
 
-A row is gone through in two halves at once, since each of them waits for what it has so far.  Where the places that
-count are those before some place, as in the greatest of `where(places < i, x, 0)`, the others are not computed.
+Any order gives the same bits, so a row is reduced in two halves at once, in two variables, since each reduction depends
+on its previous result.  Where only the places before a bound count, as in the maximum of `where(places < i, x, 0)`, the
+others are not computed.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from scanopt.backends.kernels.values import Array, Scalar, index, nest
 __all__ = ["Elements", "in_any_order", "put_together"]
 
 Elements = Callable[[Sequence[Expr], Mapping[str, Array], dict[str, Scalar]], tuple[Stmt, ...]]
-"""Of places: statements that compute the elements there, store some of them, and add all of them, by name."""
+"""For a place, gives statements that compute the elements there and store some; adds all elements, by name."""
 _BOUNDS = {"less": (0, 1, 0), "less_equal": (0, 1, 1), "greater": (1, 0, 0), "greater_equal": (1, 0, 1)}
-"""By comparison which argument are places, which is the bound, and whether that is a place that counts."""
+"""For each comparison: which argument has the places, which is the bound, and whether the place at the bound counts."""
 
 
 def in_any_order(e: Reduce) -> bool:
-    """Whether the bits are the same in any order."""
+    """Whether a reduction gives the same bits in any order."""
     kind = np.dtype(e.dtype).kind
     ops = {"i": ("add", "multiply", "maximum", "minimum"), "b": ("logical_and", "logical_or")}
     return e.op in ops.get("i" if kind == "u" else kind, ())
@@ -71,7 +72,7 @@ def put_together(
 
 
 def _put(code: tuple[Stmt, ...], made: Mapping[str, Scalar], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
-    """Elements, put together with what there is so far."""
+    """Statements that compute the elements at a place, and combine them with the totals."""
     both = ((e, total, (total, made[e.args[0]].value)) for e, total in totals.items())
     return (*code, *(Set(total.name, Do(e.op, args, e.dtype, e.dtype)) for e, total, args in both))
 
@@ -83,7 +84,7 @@ def _halves(
     totals: Mapping[Reduce, Var],
     w: Lowering,
 ) -> list[Stmt]:
-    """A row in two halves at once, the last element of an odd number of them alone."""
+    """Reduce a row in two halves at once; if its length is odd, the last element separately."""
     half = Var(w.fresh("h"))
     others = {e: Var(w.variable(e.dtype), e.dtype) for e in totals}
     both = (*each(Var(name), totals), *each(plus(half, Var(name)), others))
@@ -96,7 +97,7 @@ def _halves(
 
 
 def _least(e: Reduce) -> Expr:
-    """What changes no other number that it is put together with."""
+    """The neutral element of a reduction."""
     if e.op in IDENTITY:
         return Lit(IDENTITY[e.op], e.dtype)
     limits = np.iinfo(e.dtype)
@@ -106,9 +107,9 @@ def _least(e: Reduce) -> Expr:
 def _limit(
     stage: Fused, targets: Mapping[Reduce, Array], code: list[Stmt], known: dict[str, Scalar], w: Lowering
 ) -> tuple[Expr, Expr | None] | tuple[None, None]:
-    """How many places count, and what one of the others is, if that matters; None where all places do.
+    """The number of places that count, and the value at the others, if it matters; None, None where all places count.
 
-    known: gets the test that holds for those that count.
+    known: gets the test that is true at the places that count.
     """
     made = {n.out: n for n in stage.nodes}
     (e, *others), node = targets, None
@@ -139,7 +140,7 @@ def _limit(
 
 
 def _bound(test: str, made: Mapping[str, Map], w: Lowering) -> tuple[Expr, int, str] | None:
-    """Before which place a test may hold at all, if it says so, and 1 if also there; and which test says that."""
+    """The bound of a test on places: it holds at most before this place; then 1 if also there, and the comparison."""
     node = made.get(test)
     if node is None:
         return None

@@ -1,7 +1,8 @@
-"""The kernel language: typed scalars, arrays in memory, loops over them, and calls of NumPy's inner loops.
+"""The kernel language, the last form of a loop before C or CUDA text: typed scalars, arrays in memory, loops, calls.
 
-It does not depend on Python or on NumPy's arrays, so it can be printed for a CPU and for a device.  All names in it are
-generated.  An index counts elements of the array, not bytes.
+Lowering writes it, passes on statements rewrite it, and `print_c`, `print_rows`, `print_grid` and `print_lanes` print
+it.  It does not depend on Python or on NumPy's arrays.  All names in it are generated.  An index counts elements of the
+array, not bytes.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ ZERO, ONE = Lit(0), Lit(1)
 
 @dataclass(frozen=True)
 class Declare:
-    """Declare a variable that is set later; with `elements`, an array of that many; pointer: the place of an array."""
+    """Declare a variable that is set later; `elements`: an array of that many; `pointer`: a pointer into an array."""
 
     name: str
     dtype: str
@@ -137,7 +138,7 @@ class Store:
 
 @dataclass(frozen=True)
 class For:
-    """Runs `body` for var = 0 .. count - 1, in any order: no run reads what another one writes."""
+    """Runs `body` for var = 0 .. count - 1, in any order: no iteration reads what another one writes."""
 
     var: str
     count: Expr
@@ -170,9 +171,10 @@ class If:
 class Inner:
     """A call of an inner loop of NumPy's, the `slot`-th of the kernel.
 
-    arrays: what it reads and what it writes; dims: its numbers of elements; strides: of all arrays, in bytes.
-    by_element: it is a ufunc's, which reads each element before it writes that of the result, the last array.
-    direct: the slot of the function that may be called for so few elements without the loop; -1 where there is none.
+    arrays: those that it reads, then those that it writes; dims: its numbers of elements; strides: of all arrays, in
+    bytes.  by_element: whether it belongs to a ufunc, which reads each element before it writes the same element of the
+    result, the last array.  direct: the slot of the function that may be called for these few elements in place of the
+    loop; -1 where there is none.
     """
 
     slot: int
@@ -185,7 +187,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Helper:
-    """A call of a function in `random_words`, `c_extremes` or `c_affine`: what it writes, and what it reads."""
+    """A call of a function in `random_words`, `c_extremes` or `c_affine`, with the arrays that it writes and reads."""
 
     name: str
     arrays: tuple[str, ...]
@@ -209,7 +211,7 @@ Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Helper |
 
 @dataclass(frozen=True)
 class KernelParam:
-    """An array that the kernel is given.  offset: where it lies in that, a number in bytes; "" for at its start."""
+    """An array argument of the kernel.  offset: the name of the number of bytes at which it begins; "": 0."""
 
     name: str
     dtype: str
@@ -220,7 +222,7 @@ class KernelParam:
 class Kernel:
     """A function of arrays, lengths and inner loops; it returns the variable `result`, or a negative status.
 
-    numbers: the names of the lengths that it is given, in order.
+    numbers: the names of its numeric arguments, in order.
     """
 
     params: tuple[KernelParam, ...]

@@ -1,8 +1,8 @@
-"""Operations on elements of arrays made of others one after the other: a loop for each stretch of the same parts.
+"""Lowers elementwise operations on concatenated arrays without making the concatenation: a loop for each of its parts.
 
-No joined array is made.  Where several have parts of other lengths, as a row moved to the left and one moved to the
-right, each pair of parts has a loop over what they have in common.  What is computed to be such a part alone, as what a
-stencil gives between the ends of a row, is computed in these loops, and not made either.
+Where an operation reads several concatenations with parts of different lengths, as a row moved to the left and one
+moved to the right, each pair of parts has a loop over the places that they have in common.  A part that is computed
+only to be concatenated, as a stencil between the ends of a row, is computed in these loops and not stored either.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from scanopt.backends.kernels.values import Axes, Scalar, element_of
 __all__ = ["look_at_lengths", "with_parts_computed", "write_parts"]
 
 _Stretch = tuple[Expr, Expr, dict[str, str]]
-"""Where parts begin and end; by name of a joined array its part."""
+"""The begin and end of a stretch of places; for each joined array, the part that lies there."""
 _Operations = Callable[[Expr, dict[str, Scalar]], tuple[Stmt, ...]]
-"""The operations at a place; of joined arrays the elements are given."""
+"""Writes the operations at a place, given the elements of joined arrays there."""
 _Making = Callable[[list[Map], Axes, Expr, dict[str, Scalar]], tuple[Stmt, ...]]
-"""Operations over elements of an array at a place; what they make is added to what is given."""
+"""Writes the operations that compute a part at a place, and adds their results to the known elements."""
 
 
 def with_parts_computed(stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> list[Stage]:
-    """The stages; what only becomes a part of arrays that one of them reads joined is computed there.
+    """Move the computation of parts that only become joined into the stage that reads the joined array.
 
     wanted: names that are read afterwards.
     """
@@ -43,7 +43,7 @@ def with_parts_computed(stages: Sequence[Stage], wanted: Collection[str], w: Low
 
 
 def _makes_parts(maker: Fused, target: Fused, stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> bool:
-    """Whether a stage only makes parts of arrays that another one reads joined, each by operations of its own."""
+    """Whether a stage makes only parts that `target` reads joined, and its parts share no operations."""
     if maker.joins or maker.filled or is_few(maker.axes) or ONE in maker.axes:
         return False
     if any(isinstance(n, Lookup | Repeat | PartSet) for n in maker.nodes):
@@ -53,12 +53,12 @@ def _makes_parts(maker: Fused, target: Fused, stages: Sequence[Stage], wanted: C
     read |= {*wanted, *w.homes, *w.repeated} | {a for n in (*target.nodes, *target.parts) for a in n.args}
     mine = [a for a in parts if a in made]
     between = stages[stages.index(maker) : stages.index(target)]
-    changed = any(isinstance(s, Setting) for s in between)  # perhaps what it reads
+    changed = any(isinstance(s, Setting) for s in between)  # it may change an operand
     return made.isdisjoint(read) and not changed and sum(len(_made(a, maker.nodes)) for a in mine) == len(maker.nodes)
 
 
 def _made(part: str, nodes: Sequence[Map]) -> list[Map]:
-    """Those of some operations that make a part."""
+    """The operations that compute a part."""
     found, need = list[Map](), {part}
     for n in reversed(nodes):
         if n.out in need:
@@ -79,7 +79,7 @@ def write_parts(stage: Fused, w: Lowering, body: _Operations, making: _Making) -
 
 
 def look_at_lengths(join: Join, w: Lowering) -> None:
-    """See that parts whose lengths steps decide are together as long as the array that they are joined to."""
+    """Write the check that parts, if steps decide their lengths, are together as long as the joined array."""
     lengths = [w.axes(a)[join.axis] for a in join.args if not join.new]
     if any(map(w.grows, lengths)):
         total: Expr = ZERO
@@ -89,7 +89,7 @@ def look_at_lengths(join: Join, w: Lowering) -> None:
 
 
 def _parts(joins: list[Join], lengths: tuple[Expr, ...]) -> list[_Stretch]:
-    """The parts of arrays that are joined of parts of the same lengths."""
+    """The stretches of arrays that are joined of parts of the same lengths."""
     found: list[_Stretch] = []
     start: Expr = ZERO
     for i, length in enumerate(lengths):
@@ -100,7 +100,7 @@ def _parts(joins: list[Join], lengths: tuple[Expr, ...]) -> list[_Stretch]:
 
 
 def _write(parts: tuple[_Stretch, ...], stage: Fused, w: Lowering, body: _Operations, making: _Making) -> None:
-    """Write the loop over what some parts have in common."""
+    """Write the loop over the places that some parts have in common."""
     start = _extreme("maximum", [first for first, _, _ in parts], w)
     stop = _extreme("minimum", [end for _, end, _ in parts], w)
     if stage.axes in w.prefixes:

@@ -1,7 +1,8 @@
-"""Parts that are computed where the array lies that they are joined to, or set in: none is made apart and copied.
+"""Decides to compute parts in place, in the array that they are concatenated to or set in, so that they are not copied.
 
-So a step that joins what stays at both ends of a row with what it computes in between writes each element once, and so
-does one that sets what an inner loop computes as a part of a row.
+So a step that joins the unchanged ends of a row with new values in between writes each element once, and so does one
+that sets the result of an inner loop as a part of a row.  It is right if the part's elements lie together in the array
+and nothing reads the part afterwards.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ __all__ = ["parts_made_in_place"]
 
 
 def parts_made_in_place(nodes: Sequence[Node], stages: Sequence[Stage], wanted: Collection[str], w: Lowering) -> None:
-    """Give parts that nothing asks for afterwards their places where stages join them to others, or set them."""
+    """Assign places to parts that nothing wants afterwards: in the array to which they are joined, or in which set."""
     made = {name for n in nodes for name in _made(n)} - {*wanted, *w.homes, *w.repeated}
     settings = [n for n in nodes if isinstance(n, Setting)]
     if w.device:
         return
-    if settings:  # they may change what lies elsewhere
+    if settings:  # they may change other arrays, so no joins are made in place
         _parts_set_in_place(settings, nodes, made, w)
         return
     joins = [s for s in stages if isinstance(s, Join)]
@@ -44,7 +45,7 @@ def parts_made_in_place(nodes: Sequence[Node], stages: Sequence[Stage], wanted: 
 
 
 def _parts_set_in_place(settings: Sequence[Setting], nodes: Sequence[Node], made: Collection[str], w: Lowering) -> None:
-    """Give what inner loops keep for the one setting of a step its place in the array that it becomes a part of."""
+    """Assign a place to the result of an inner loop, if the only setting of the step makes it a part of an array."""
     kept = {name for n in nodes if isinstance(n, Nested) for name in n.outs} & {*made}
     node = settings[0]
     if len(settings) > 1 or not isinstance(node, SetItem) or node.added or node.out in w.in_place:
@@ -63,7 +64,7 @@ def _parts_set_in_place(settings: Sequence[Setting], nodes: Sequence[Node], made
 
 
 def _lies_together(node: SetItem, w: Lowering) -> bool:
-    """Whether the elements of a part that is set are, by numbers, some of the first axis with all of the others."""
+    """Whether a part that is set is a fixed range of the first axis, with all of the other axes."""
     axes, part = w.axes(node.out), node.part
     if part.at or part.ends or len(part.axes) != len(axes) or is_few(axes) or any(map(w.grows, axes)):
         return False
@@ -73,7 +74,7 @@ def _lies_together(node: SetItem, w: Lowering) -> bool:
 
 
 def _made(node: Node) -> list[str]:
-    """The arrays that a node writes where it is told to."""
+    """The arrays that a node can write to a given place."""
     if isinstance(node, Nested):
         return [k.out for k in node.loop.keeps] if node.loop.until is None else []
     return [node.out] if isinstance(node, COMPUTED) else []

@@ -1,6 +1,7 @@
-"""Arrays of two, one behind the other, whose rows a loop reads: each step takes its row of the one that has it.
+"""A pass on nodes: a concatenation of two arrays of which loops only read rows is not made; each step picks its row.
 
-So the gradient of a loop reads what later steps, and at last none, tell it about each row.
+The step reads row t of the first array or, behind its end, of the second.  This is how the gradient of a loop reads
+what later steps contribute to each row.  Other readers may only take the first or the last row.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["is_first_row", "rows_read", "with_rows_of_joins"]
 
 
 def with_rows_of_joins(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """The nodes, without arrays joined of two of which only loops read rows, and others the first or the last one."""
+    """Remove joins of two arrays, if loops read only rows of them, and others only the first or the last row."""
     joins = {n.out: n for n in nodes if isinstance(n, Join) and n.out not in wanted and _fits(n, w)}
     found = [_end(n, joins[n.args[0]]) if isinstance(n, View) and n.args[0] in joins else n for n in nodes]
     for join in joins.values():
@@ -32,13 +33,13 @@ def with_rows_of_joins(nodes: Sequence[Node], wanted: Collection[str], w: Loweri
 
 
 def rows_read(nodes: Sequence[Node], w: Lowering) -> list[Expr]:
-    """How many steps of a loop find their rows in such arrays, for each of its nodes that read them."""
+    """For each node of a loop that reads such a row, the number of steps for which both arrays together have rows."""
     found = [n for n in nodes if isinstance(n, RowAt) and n.behind]
     return [plus(plus(w.axes(n.behind)[0], w.axes(n.args[0])[0]), Lit(-n.shift)) for n in found]
 
 
 def _fits(join: Join, w: Lowering) -> bool:
-    """Whether it is one of two arrays of its dtype, one behind the other, neither of which may be empty."""
+    """Whether a join is of two arrays of its own dtype along the first axis, neither of which can be empty."""
     axes = w.axes(join.out)
     if join.axis or join.new or len(join.args) != 2 or len(axes) < 2 or is_few(axes[1:]):
         return False
@@ -46,19 +47,19 @@ def _fits(join: Join, w: Lowering) -> bool:
 
 
 def is_first_row(view: View) -> bool:
-    """Whether it is the first row of an array."""
+    """Whether a view is the first row of an array."""
     return view.at == ((0, 0),) and view.axes == tuple((i, WHOLE) for i in range(1, len(view.axes) + 1))
 
 
 def _end(view: View, join: Join) -> View:
-    """The first or the last row of what is joined, as that of an array that it is joined of."""
+    """A view of the first or the last row of a join, rewritten as a view of the first or second array."""
     if view.at in (((0, 0),), ((0, -1),)):
         return replace(view, args=(join.args[view.at[0][1]],))
     return view
 
 
 def _start(view: View) -> int | None:
-    """Of a view of all rows but some first ones the number of these."""
+    """For a view of all rows but some first ones, the number of rows left out; None for other views."""
     rest = tuple((i, WHOLE) for i in range(1, len(view.axes)))
     first = view.axes[0] if view.axes else None
     if view.at or first is None or view.axes[1:] != rest or first[0] or first[1][1:] != (None, None):
@@ -76,7 +77,7 @@ def _only_reads(node: Node, names: Collection[str]) -> bool:
 
 
 def _without(node: Node, join: Join, later: dict[str, int], w: Lowering) -> Node:
-    """A reader of what is joined, by what that is joined of."""
+    """A loop that reads rows of the join, rewritten to read the two arrays; other nodes are unchanged."""
     if not isinstance(node, Nested) or {*later}.isdisjoint(node.args):
         return node
     reads = [r for r in node.loop.reads if r.source in later]
@@ -87,7 +88,7 @@ def _without(node: Node, join: Join, later: dict[str, int], w: Lowering) -> Node
 
 
 def _chosen(read: Read, join: Join, shift: int, w: Lowering) -> tuple[Node, ...]:
-    """The row of a step."""
+    """The nodes that pick the row of a step."""
     first, second = join.args
     here, there, has = (f"{read.out}@{what}" for what in ("here", "there", "has"))
     w.name_row(here, first)

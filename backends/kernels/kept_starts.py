@@ -1,8 +1,9 @@
-"""Of a loop inside a loop that may take no step, what is left then: the last row that it keeps has a start.
+"""A pass on steps: gives the last row that a nested loop keeps a start, its value if the loop takes no step.
 
-A program reads what a loop carried last as the last row of initial rows joined with the last row that the loop keeps,
-of which there is none where there was no step.  A kernel keeps one row in any case: the last one, or else the last
-initial one.  Where only that row is read, and nothing stands for it, the loop must take a step: kernels look.
+A program reads the last state of a loop as the last row of the initial rows joined with the last row that the loop
+keeps; there is no such row if the loop took no step.  A kernel keeps exactly one row in any case: the last one, or else
+the last initial row (`Keep.start`).  Where only that row is read and there is no start for it, the loop must take a
+step, which the kernel checks.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ Types = dict[str, TensorType]
 
 
 def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, top: bool = False) -> tuple[Step, ...]:
-    """Steps in which the last rows that loops keep have starts, those in nested loops too.
+    """Rewrite steps so that the last rows that loops keep have starts, at all depths.
 
-    wanted: names that are read afterwards.  top: whether the steps are those of a program, whose own loops run alone.
-    types: of all names, to which names made here are added.
+    wanted: names that are read afterwards.  top: whether the steps are those of a program; its own loops need no
+    starts. types: of all names; names made here are added.
     """
     inside = [rewritten_inside(x, lambda body, after: with_starts(body, after, types)) for x in steps]
     if top or not any(isinstance(x, Loop) for x in inside):
@@ -39,15 +40,15 @@ def with_starts(steps: Sequence[Step], wanted: Collection[str], types: Types, to
 
 @dataclass
 class _Uses:
-    """parts: steps that read the last row, and raise where there is none; joins: those that join it with others, and
-    what they join."""
+    """The uses of the rows that a loop keeps.  parts: steps that read the last row, and raise where there is none;
+    joins: steps that join the rows to others, with the name that they join."""
 
     parts: list[Compute] = field(default_factory=list[Compute])
     joins: list[tuple[Compute, str]] = field(default_factory=list[tuple[Compute, str]])
 
 
 def _is_by_row(x: Compute, rows: Collection[str], types: Types) -> bool:
-    """Whether it makes a row of each of some arrays, and cannot raise."""
+    """Whether a step computes row by row, from rows of some arrays, and cannot raise."""
     most = max(types[a].ndim for a in x.args if a in rows)
     if x.op.can_raise or any(types[a].ndim != most if a in rows else types[a].ndim >= most for a in x.args):
         return False
@@ -58,10 +59,11 @@ def _is_by_row(x: Compute, rows: Collection[str], types: Types) -> bool:
 
 
 class _Starts:
-    """Steps being written.
+    """Rewrites the steps of one body.
 
-    rows: by name of what is not made the row that stands for it; chosen: the number of steps where that is chosen;
-    alike: what a loop keeps, and what is computed of that row by row.
+    rows: for each name that is no longer made, the row that stands for it; chosen: for each row that is chosen when the
+    kernel runs, the number of steps that decides; alike: the rows that a loop keeps, and what is computed of them row
+    by row.
     """
 
     def __init__(self, steps: Sequence[Step], wanted: Collection[str], types: Types) -> None:
@@ -73,7 +75,7 @@ class _Starts:
         self.alike: set[str] = set()
 
     def written(self) -> list[Step]:
-        """All steps, in an order in which starts are made before their loops."""
+        """Return all steps, in an order in which starts are computed before their loops."""
         found = [self._started(x) if isinstance(x, Loop) else x for x in self.steps]
         read = [y for x in found for y in self._choosing(x)]
         read = [self._reading(x) for x in read if not (isinstance(x, Compute) and x.out in self.rows)]
@@ -92,7 +94,7 @@ class _Starts:
         return ordered
 
     def _choosing(self, x: Step) -> tuple[Step, ...]:
-        """A step, or those that choose between the last row and the last of those that it is joined with."""
+        """A step; for a join, the steps that choose between the loop's last row and the last of the initial rows."""
         if not isinstance(x, Compute) or x.out not in self.chosen:
             return (x,)
         runs, last, row = (f"{x.out}#{part}" for part in ("runs", "first", "row"))
@@ -106,11 +108,11 @@ class _Starts:
         )
 
     def _reading(self, x: Step) -> Step:
-        """A step that reads a row in the place of those that are not made."""
+        """A step that reads, in place of rows that are no longer made, the row that stands for them."""
         return replace(x, args=tuple(self.rows.get(a, a) for a in x.args)) if isinstance(x, Compute) else x
 
     def _started(self, loop: Loop) -> Loop:
-        """A loop whose last rows have starts."""
+        """A loop with starts for its last rows."""
         self.alike = {k.out for k in loop.keeps if k.rows in (None, 1)}
         for x in self.steps:
             if isinstance(x, Compute) and not self.alike.isdisjoint(x.args) and _is_by_row(x, self.alike, self.types):
@@ -118,10 +120,10 @@ class _Starts:
         return replace(loop, keeps=tuple(new for k in loop.keeps for new in self._kept(loop, k)))
 
     def _kept(self, loop: Loop, k: Keep) -> Iterator[Keep]:
-        """What is kept, a row for each start."""
+        """Yield what replaces a kept value: one row for each start."""
         uses = self._uses(k.out) if k.rows in (None, 1) else None
         start = next((s.init for s in loop.states if s.update == k.value), None)
-        if k.rows == 1 and k.type.shape[:1] == (1,) and start is not None:  # a fold gives what it starts from
+        if k.rows == 1 and k.type.shape[:1] == (1,) and start is not None:  # without a step, a fold gives its start
             yield replace(k, start=start)
             return
         if uses is None or (start is None and not all(self._stands_for(x, rows, k, loop) for x, rows in uses.joins)):
@@ -145,7 +147,7 @@ class _Starts:
             yield Keep(name, k.value, 1, type)
 
     def _uses(self, rows: str) -> _Uses | None:
-        """What reads one row at most, or what is computed of it; None where something reads more than the last row."""
+        """The uses of some rows, and of what is computed of them row by row; None if more than the last row is read."""
         uses, todo = _Uses(), [rows]
         while todo:
             here = todo.pop()
@@ -168,12 +170,12 @@ class _Starts:
         return bool(last) and all(first_index(y, name) in (-1, LAST) for y in last)
 
     def _stands_for(self, join: Compute, rows: str, k: Keep, loop: Loop) -> bool:
-        """Whether the rows that a kept one is joined with are there before the loop, and of its dtype."""
+        """Whether the rows to which a kept row is joined are known before the loop, and have its dtype."""
         first = join.args[0]
         return rows == k.out and self.types[first].dtype == k.type.dtype and not self._follows(first, loop)
 
     def _follows(self, name: str, loop: Loop) -> bool:
-        """Whether a value is computed of what a loop keeps."""
+        """Whether a value depends on the results of a loop."""
         todo, seen = [name], set[str]()
         while todo:
             here = todo.pop()
@@ -187,9 +189,9 @@ class _Starts:
 
 
 def _simpler(steps: Sequence[Step], wanted: Collection[str], types: Types) -> list[Step]:
-    """Steps without guards of what there is in any case: the last of some rows joined with others.
+    """Simplify steps: drop guards that cannot fail, those of the last row of rows joined to others.
 
-    Of these others, only the last ones that are joined stand between them.
+    A join of the last row of a join with others joins that join's first rows only.
     """
     made = {x.out: x for x in steps if isinstance(x, Compute)}
     found: list[Step] = []

@@ -1,6 +1,7 @@
-"""Loops whose scalar states are read many steps back alone: so many steps run side by side, as those of a comb filter.
+"""A pass on the statements of a step: runs several steps side by side if scalar states are only read many steps back.
 
-None of them reads what another one of them makes.
+An example is a comb filter.  If the nearest tap is k steps back, no step depends on the k - 1 steps before it, so k
+steps are one vectorizable loop.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ __all__ = ["with_lags_together"]
 
 
 def with_lags_together(loop: Loop, t: Var, steps: Expr, step: Sequence[Stmt], w: Lowering) -> tuple[Stmt, ...]:
-    """The statements of a step, or of as many steps as the states are read back.  t: the number of the step.
+    """Statements for as many steps as the states are read back, or just the given step.  t: the number of the step.
 
-    It is set to that of the last one.
+    They set it to the number of the last step that they run.
     """
     lags = [k for s in loop.states for k, _ in s.taps]
     if w.device or loop.until is not None or not lags or any(s.type.ndim for s in loop.states):
@@ -50,12 +51,12 @@ def with_lags_together(loop: Loop, t: Var, steps: Expr, step: Sequence[Stmt], w:
 
 
 def _is_simple(x: Stmt, t: str) -> bool:
-    """Whether steps that do this may run side by side."""
+    """Whether a statement may be run for several steps side by side."""
     return isinstance(x, Let | Point) or (isinstance(x, Store) and _moves_on(x.index, t))
 
 
 def _is_tap(x: Stmt, t: str) -> bool:
-    """Whether it points to a state some steps back, in its first rows or in later ones."""
+    """Whether a statement points to a state some steps back, in its initial rows or in later ones."""
     match x:
         case If(test=Do(op="less", args=(Var(name=name), Lit())), then=(Point() as a,), otherwise=(Point() as b,)):
             return name == t and a.name == b.name and _moves_on(a.index, t) and _moves_on(b.index, t)
@@ -63,7 +64,7 @@ def _is_tap(x: Stmt, t: str) -> bool:
 
 
 def _moves_on(index: Expr, t: str) -> bool:
-    """Whether a place is one further at each step."""
+    """Whether an index grows by 1 at each step."""
     match index:
         case Var(name=name):
             return name == t
@@ -77,7 +78,7 @@ def _named(x: Stmt, names: dict[str, str]) -> Stmt:
 
 
 def _later(x: Stmt, values: dict[str, Expr]) -> Stmt:
-    """A statement of a later step."""
+    """A statement of a step, rewritten for a later step."""
     match x:
         case Let(value=value):
             return replace(x, value=with_variables(value, values))

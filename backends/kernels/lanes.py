@@ -1,7 +1,7 @@
-"""The axes along which the steps of a loop are independent: the lanes that a device runs side by side.
+"""Finds the axes along which the steps of a loop are independent, the lanes that a device runs side by side.
 
-A loop whose values have no other axes becomes a loop of scalars with one thread per lane.  Other loops get one block of
-threads per lane, whose threads share the work of a step.
+It rewrites a body as one lane sees it.  A loop whose values have no other axes becomes a loop of scalars with one
+thread per lane.  Other loops get one block of threads per lane, whose threads share the work of a step.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ __all__ = ["AxisClasses", "Lanes", "lanes_of", "no_lanes"]
 class Lanes:
     """A loop as one lane sees it.
 
-    body, lengths: of one lane.  axes: of each lane axis one that is as long.  of: by name, for each lane axis the axis
-    of the whole array that runs along it, or None.  numbers: each lane is one thread, and all its values are numbers.
+    body, lengths: of one lane.  axes: for each lane axis, some axis of its length.  of: by name, for each lane axis,
+    the axis of the whole array that is that lane axis, or None.  numbers: whether each lane is one thread and all its
+    values are scalars.
     """
 
     body: Body
@@ -55,7 +56,7 @@ class Lanes:
 
 
 def lanes_of(body: Body, lengths: Lengths) -> Lanes:
-    """The lanes of a loop, none if its steps are independent along no axis.  Raises NoForm."""
+    """Find the lanes of a loop; there are none if its steps are independent along no axis.  Raises NoForm."""
     of_axis = {axis: number for number, axes in enumerate(lengths.classes) for axis in axes}
     classes = AxisClasses(lengths, of_axis)
     inner = classes.of_steps(body)
@@ -65,7 +66,7 @@ def lanes_of(body: Body, lengths: Lengths) -> Lanes:
     except NoForm:
         pass
     found = _ordered(body, classes, [c for c in inner if classes.independent(body, c)])
-    if set(inner) <= set(found):  # something is left for the threads of a block
+    if set(inner) <= set(found):  # leave an axis for the threads of a block
         found = found[:-1]
     axes = {
         name: tuple(ONE if of_axis.get((name, i)) in found else n for i, n in enumerate(lengths.axes[name]))
@@ -76,13 +77,13 @@ def lanes_of(body: Body, lengths: Lengths) -> Lanes:
 
 
 def no_lanes(body: Body, lengths: Lengths) -> Lanes:
-    """A loop without lanes."""
+    """Treat a loop as having no lanes."""
     one = replace(body, root=replace(body.root, nodes=_in_any_order(body.root.nodes)))
     return Lanes(one, lengths, (), dict.fromkeys(lengths.axes, ()), False)
 
 
 def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Nodes whose rounding may depend on their number of elements."""
+    """Allow calls whose rounding depends on the number of elements: a device has functions of its own."""
     found: list[Node] = []
     for n in nodes:
         if isinstance(n, Call):
@@ -97,7 +98,7 @@ def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class AxisClasses:
-    """The sets of axes of equal length.  of: by axis the number of its set."""
+    """The sets of axes of equal length.  of: for each axis, the number of its set."""
 
     lengths: Lengths
     of: Mapping[Axis, int]
@@ -107,12 +108,12 @@ class AxisClasses:
         return [self.of.get((name, i)) for i in range(len(self.lengths.axes[name]))]
 
     def place(self, name: str, c: int) -> int | None:
-        """Which axis of a name is in a set."""
+        """The axis of a name that is in a set; None if it has none."""
         own = self.name(name)
         return own.index(c) if c in own else None
 
     def of_steps(self, body: Body) -> list[int]:
-        """The sets of the axes that values of a step have."""
+        """The sets to which the axes of values in a step belong."""
         names = [n for node in walk(body.root.nodes) for n in (*node.outs, *node.args) if n in self.lengths.axes]
         inits = {s.init for s in body.loop.states}
         names += [r.out for r in body.loop.reads] + [x for s in body.loop.states for x in (s.update,)]
@@ -120,7 +121,7 @@ class AxisClasses:
         return list(dict.fromkeys(found))
 
     def told(self, found: Sequence[int]) -> tuple[tuple[Axis, ...], dict[str, tuple[int | None, ...]]]:
-        """One axis of each set; by name where the axes of these sets are."""
+        """One axis of each set; and, by name, the axes that belong to these sets."""
         of = {
             name: tuple(next((i for i, c in enumerate(self.name(name)) if c == lane), None) for lane in found)
             for name in self.lengths.axes
@@ -132,7 +133,7 @@ class AxisClasses:
         return self.apart(body, c) and all(self.kept(node, c) for node in walk(body.root.nodes))
 
     def apart(self, body: Body, c: int) -> bool:
-        """Whether no value has two of the axes of a set, and no loop runs along one."""
+        """Whether no value has two axes of a set, and no loop runs along one of them."""
         if any(self.name(name).count(c) > 1 for name in self.lengths.axes):
             return False
         for loop in (body.loop, *(n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))):
@@ -143,7 +144,7 @@ class AxisClasses:
         return True
 
     def kept(self, node: Node, c: int) -> bool:
-        """Whether a node does the same along the axes of a set."""
+        """Whether a node computes independently along the axes of a set."""
         if isinstance(node, Fork | Nested | Map | Call | Fixed):
             return True
         if any(name not in self.lengths.axes for name in (node.out, *node.args)):
@@ -173,7 +174,7 @@ def _passes(view: View, axis: int | None) -> bool:
 
 
 def _ordered(body: Body, classes: AxisClasses, found: Sequence[int]) -> list[int]:
-    """Sets in the order in which most values have them, so that neighbours lie side by side."""
+    """The sets, in the order of the axes of the value that has most of them, so that neighbours lie side by side."""
     names = [*(s.update for s in body.loop.states), *(k.value for k in body.loop.keeps)]
     names += [n.out for n in walk(body.root.nodes) if isinstance(n, Map | Call) and n.out in classes.lengths.axes]
     longest = max(names, key=lambda n: len([c for c in classes.name(n) if c in found]), default=None)
@@ -181,11 +182,11 @@ def _ordered(body: Body, classes: AxisClasses, found: Sequence[int]) -> list[int
     return list(dict.fromkeys([*(c for c in first if c is not None), *found]))
 
 
-# A loop of numbers
+# A loop of scalars
 
 
 def _numbers(body: Body) -> Lengths:
-    """The lengths of a loop of numbers: rows alone."""
+    """The lengths of a loop of scalars: only sequences and initial rows have an axis."""
     axes: dict[str, tuple[Expr, ...]] = dict.fromkeys(body.types, ())
     axes |= {name: () for node in walk(body.root.nodes) for name in node.outs}
     axes |= {r.source: (Var("n0"),) for r in body.loop.reads}
