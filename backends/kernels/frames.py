@@ -128,7 +128,7 @@ class LoopFrame:
         return {name: i for name, i in reversed(self._all_rows()) if name in self.computed}
 
     def _all_rows(self) -> list[tuple[str, int]]:
-        """What is kept at all steps, and its number; nothing where there may be less room than for these."""
+        """The values kept at all steps, with their numbers; none in a loop that may end early: room may be less."""
         if self.loop.until is not None:
             return []
         return [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]

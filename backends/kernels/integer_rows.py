@@ -42,7 +42,7 @@ def put_together(
     w: Lowering,
     elements: Elements,
 ) -> tuple[Stmt, ...]:
-    """Reduce all axes from the `inner` one on.  fresh: whether nothing is there yet; where: names and places."""
+    """Reduce all axes from the `inner` one on.  fresh: whether targets have no value yet; where: names and places."""
     axes, (names, places) = stage.axes, where
     first = [*places[:inner], *(ZERO for _ in axes[inner:])]
     totals = {e: Var(w.variable(e.dtype), e.dtype) for e in targets}
