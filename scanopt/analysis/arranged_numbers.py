@@ -28,7 +28,7 @@ def count_of_data(op: Op, count: int) -> int:
 
 
 def arranged(op: Op, data: Sequence[Array], rest: Sequence[Array]) -> tuple[Array, Array] | None:
-    """By place of the result the number that is there and another one that is added to it, or -1; None if it raises.
+    """For each place of the result, the number there, and the number that is added to it, or -1; None if it raises.
 
     data: the numbers, as integers, of the arrays that are arranged.  rest: the other arguments.
 

@@ -20,7 +20,7 @@ _MAY_BE_LEFT_OUT = {"where": slice(1), "ifelse": slice(1), "getitem": slice(1, N
 
 
 def checked_values(g: Encoded) -> set[int]:
-    """The terms that are computed, at this step or an earlier one, from what a program requires of a value."""
+    """The checks of a program, and all terms that are computed from them, at the same step or a later one."""
     return _computed_from(g, [i for i, f in g.forms() if isinstance(f.operator, Op) and f.operator.name in _CHECKS])
 
 

@@ -34,7 +34,7 @@ Group = tuple[int, ...]
 """States, or loops, that are taken to be equal."""
 
 _ATTEMPTS = 4
-"""To refute claims by numbers: what is left is for the laws to decide."""
+"""The most attempts to refute claims by numbers; about the claims that are left, laws decide."""
 
 Rank = tuple[int, ...]
 """How many loops a term waits for: outside all loops, then inside each loop around it."""
@@ -44,7 +44,7 @@ Rank = tuple[int, ...]
 class Trial:
     """Which of these terms are equal, if these states and these loops are?
 
-    part: everything that the terms depend on; loops whose numbers of steps are among the terms have none in it.
+    part: everything that the terms depend on; a loop whose number of steps is among the terms has none there.
     """
 
     part: Encoded
@@ -139,7 +139,7 @@ class _Claims:
         return list(dict.fromkeys(terms + self._lengths()))
 
     def stages(self, rank: Mapping[int, Rank]) -> dict[Rank, list[int]]:
-        """These terms by rank."""
+        """The terms that must be equal, by rank."""
         out: dict[Rank, list[int]] = defaultdict(list)
         for u in self.terms():
             out[rank[u]].append(u)
@@ -151,7 +151,7 @@ class _Claims:
         return [n for group in found if len(set(group)) > 1 for n in group]
 
     def trial(self, terms: Sequence[int]) -> Trial:
-        """The claims, asked of some terms."""
+        """The trial of whether these terms are equal if the claims are true."""
         states, clocks = self.groups
         claimed = set(self._lengths())
         part = _part(self.g, terms, claimed)
@@ -159,7 +159,7 @@ class _Claims:
         return Trial(part, _among(states, read), _among(clocks, part.clocks), tuple(terms))
 
     def finer(self, found: Mapping[int, Hashable]) -> _Claims:
-        """Without the claims that the terms' classes refute."""
+        """The claims, without those that the classes of their terms refute."""
         g = self.g
         clocks: dict[int, Hashable] = {}
         for c, info in g.clocks.items():
@@ -173,9 +173,9 @@ class _Claims:
 
 
 def _first(g: Encoded) -> _Claims:
-    """All that could be equal: loops of as many steps in the same loop, states of the same type in the same loop.
+    """All that could be equal: in the same loop, loops with the same number of steps, and states of the same type.
 
-    Numbers of steps are the same if they are the same terms, claims being true.
+    Numbers of steps are the same if they are the same terms, assuming that the claims are true.
     """
     numbers: dict[Hashable, int] = {}
     terms: dict[int, int] = {}
@@ -255,7 +255,7 @@ def facts_of(part: Encoded, given: Iterable[Given]) -> Iterator[Given]:
 
 
 def _part(g: Encoded, terms: Iterable[int], claimed: Iterable[int]) -> Encoded:
-    """The terms and all they are made of; what states become, what ends loops and claimed numbers of steps is left
+    """The terms and all they are made of; updates of states, end conditions and claimed numbers of steps are left
     open."""
     seen: set[int] = set()
     clocks: set[int] = set()

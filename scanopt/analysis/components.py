@@ -54,7 +54,7 @@ def circles(edges: Mapping[T, Iterable[T]], longest: int, most: int) -> list[fro
 
 
 def _finished(starts: Iterable[T], edges: Mapping[T, Iterable[T]], done: set[T]) -> Iterator[T]:
-    """Nodes that the starts reach, depth first, each after what it reaches; those done are left out, these added."""
+    """Nodes that the starts reach, depth first, each after those it reaches; skips nodes in `done`, and adds to it."""
     entered: set[T] = set()
     path = list(starts)
     while path:

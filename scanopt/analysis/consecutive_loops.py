@@ -1,4 +1,4 @@
-"""Facts from the text of a program about loops in parts: which loop goes on where another ended, or a step does."""
+"""Facts from the text of a program about loops in parts: a loop and what goes on where it ended, a loop or a step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _JOIN = Op.make("concatenate", axis=0)
 _ROW = Op.make("expand_dims", axis=(0,))
 _FIRST, _LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
 _MOST_ROWS = 10
-"""How many rows a state that goes on may start from, at most."""
+"""A state that goes on may start from fewer rows than this."""
 _MOST_TRIES = 10_000
-"""Ways to pair operands that are tried for two values, at most."""
+"""The most ways to pair operands that are tried for two values."""
 _DEEPEST = 100
-"""How many operators deep."""
+"""The greatest depth of operators to which two values are compared."""
 _WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
 _WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 
@@ -29,7 +29,7 @@ _WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 def loops_in_parts(g: Encoded) -> Iterator[Fact]:
     """Facts about what the program joins: the traces of two loops, or that of a loop and one row, computed alike.
 
-    They are of the text alone, so the loops that laws make of them are no parts of longer ones.
+    They are read off the text alone, so the loops that laws make of such parts are not parts of longer ones.
     """
     facts: dict[Fact, None] = {}
     for name, loop, v, rest, w in _candidates(g):
@@ -41,7 +41,7 @@ def loops_in_parts(g: Encoded) -> Iterator[Fact]:
 
 
 def _candidates(g: Encoded) -> Iterator[tuple[str, _Part, int, tuple[int, ...], int]]:
-    """What may be one loop: the fact, the first loop and what goes on, a value of it, the other loop, its value."""
+    """Parts that may be one loop: the fact, the parts, a value of the loop, the other loop if any, and its value."""
     for _, f in g.forms():
         if f.kind == "delay" and (end := _end(g, f)) is not None and _level(g, end) == _level(g, f):
             for w in g.states[f.state].updates:
@@ -63,7 +63,7 @@ def _level(g: Encoded, f: Form) -> int:
 
 
 def _end(g: Encoded, delay: Form) -> Form | None:
-    """The trace in whose last row, or last rows, a state starts, if it does."""
+    """The trace from whose last row, or last rows, a state starts, if there is one."""
     row = _of(g, delay.args[0], _ROW)
     return _last_rows(g, delay) if row is None else _trace(g, row) if delay.k == 1 else None
 
@@ -91,13 +91,13 @@ def _trace(g: Encoded, last: int) -> Form | None:
 
 
 def _of(g: Encoded, i: int, op: Op) -> int | None:
-    """What an operator is applied to, if a term is that operator of one argument."""
+    """The argument x of term i, if i is op(x)."""
     f = g.classes[i][0]
     return f.args[0] if f.operator == op and len(f.args) == 1 else None
 
 
 class _Part:
-    """A loop c, and what goes on where it ends or ended where it begins.  name: of the fact about values alike."""
+    """A loop c, and a loop or step directly after or before it.  name: of the fact about values computed alike."""
 
     name: str
 
@@ -105,13 +105,13 @@ class _Part:
         self.g, self.c = g, c
 
     def alike(self, v: int, w: int) -> list[tuple[int, int]] | None:
-        """Pairs of values that are computed alike, if v and w are: theirs, and those that they are computed from."""
+        """If v and w are computed alike, that pair and the pairs of values that they are computed from; else None."""
         pairs: dict[tuple[int, int], None] = {}
         self._tries = _MOST_TRIES
         return [*pairs] if self._add((v, w), pairs) else None
 
     def _add(self, pair: tuple[int, int], pairs: dict[tuple[int, int], None], depth: int = 0) -> bool:
-        """Add a pair, and what it is computed from, if that is alike where all pairs so far are; else nothing."""
+        """Add a pair, and the pairs it is computed from, if they are alike given all pairs so far; return whether."""
         if pair in pairs or depth > _DEEPEST:
             return pair in pairs
         count = len(pairs)
@@ -126,7 +126,7 @@ class _Part:
         return False
 
     def _made_of(self, v: int, w: int) -> Iterator[list[tuple[int, int]]]:
-        """The pairs that two values may be computed alike from, in one way or another."""
+        """The pairs of operands that have to be alike for two values to be so: a list for each way to pair them."""
         a, b = self.g.classes[v][0], self.g.classes[w][0]
         if a.kind == "apply":
             if (a.operator, len(a.args)) == (b.operator, len(b.args)):
@@ -152,11 +152,11 @@ class _Part:
         return x == w
 
     def rows(self, X: int, w: int) -> bool:
-        """Whether w is a row of the array, of which X are other rows."""
+        """Whether w reads the rows of an array that come after, or before, its rows X."""
         raise NotImplementedError
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
-        """The pairs of what a state becomes, if w is where it goes on or begins."""
+        """The pairs of updates that have to be alike, if w is the state after, or before, this loop; else None."""
         raise NotImplementedError
 
     def _updates(self, state: Form) -> tuple[int, ...]:
@@ -195,7 +195,7 @@ class _TwoLoops(_Part):
         return first.operator == _slice(None, index[0][1])
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
-        """Whether a state of d starts where that of c ended."""
+        """The pairs of updates, if w is a state of d that starts where that of c ended; else None."""
         f = self._on_other(w, "delay")
         trace = None if f is None or f.k != state.k else _end(self.g, f)
         if f is None or trace is None or (trace.clock, trace.args) != (self.c, self._updates(state)):
@@ -214,7 +214,7 @@ class _StepAfter(_Part):
         return array is not None and array == _of(self.g, w, _LAST)
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
-        """Whether the step reads what the state has become in the end; what it then becomes is in the result alone."""
+        """No pairs, if the step reads the last value of the state: its update is in the result alone; else None."""
         trace = _trace(self.g, w)
         found = trace is not None and (trace.clock, trace.args) == (self.c, self._updates(state))
         return [] if found and state.k == 1 else None
@@ -231,6 +231,6 @@ class _StepBefore(_Part):
         return array is not None and array == _of(self.g, w, _FIRST)
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
-        """Whether the loop starts from what the step makes of w."""
+        """The pairs of each update with the row from which the loop starts: the step makes it of w."""
         first = _of(self.g, state.args[0], _ROW)
         return None if first is None or state.k != 1 else [(u, first) for u in self._updates(state)]

@@ -15,11 +15,11 @@ _AXES = range(1, 5)
 
 _ADDITIVE = {"broadcast_to", "conjugate", "expand_dims", "negative", "reshape", "squeeze", "sum", "sum_to", "transpose"}
 _LEVELS = 2
-"""Loops in one another whose sums come together."""
+"""The number of nested loops whose sums are done at once."""
 
 
 def summing_operators(ops: Iterable[Op]) -> list[Op]:
-    """The operators that sums over rows of results of these operators are written with."""
+    """The operators by which laws write sums over rows of results of these operators."""
     known = list(ops)
     for _ in range(_LEVELS):
         known = list(dict.fromkeys([*known, *(g for op in known for _, g in _contractions(op)), *_scatters(known)]))

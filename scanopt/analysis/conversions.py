@@ -1,4 +1,4 @@
-"""Facts about operators that bring arrays to a shape or to a dtype, by what they are alone."""
+"""Facts about operators that bring arrays to a shape or to a dtype, found from the operators alone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _EXACT = {
     "float32": ("float64", "complex64", "complex128"),
     "float64": ("complex128",),
 }
-"""What has all values of a dtype of floats."""
+"""For a dtype of floats, the dtypes that have all of its values."""
 
 
 def conversions(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about two operators, one after the other, of which the first leaves no trace, and about numbers."""
+    """Facts about two operators in turn of which the first leaves no trace, and about reshapes of numbers."""
     known = list(dict.fromkeys(op for op in ops if op.name in ("cast", "real", "reshape", "expand_dims")))
     for op in known:
         shape = op.options["shape"] if op.name == "reshape" and "lead" not in op.options else ()

@@ -14,7 +14,7 @@ __all__ = ["counting_inputs"]
 
 
 def counting_inputs(g: TermGraph, sizes: Sizes) -> list[str]:
-    """The keys of such inputs."""
+    """The keys of the integer inputs whose values determine lengths or numbers of steps."""
     keys = [k for k, t in g.inputs.items() if not t.ndim and np.dtype(t.dtype).kind in "iu"]
     if not keys:
         return []

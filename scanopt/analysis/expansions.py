@@ -40,7 +40,7 @@ class Expansions:
 
 
 def expansions(g: Encoded, clocks: Mapping[int, int]) -> Expansions:
-    """All ways to batch the operators in the loops of a program.  clocks: of its terms."""
+    """All ways to batch the operators in the loops of a program.  clocks: the clock of each term."""
     found: dict[Key, Expansion | None] = {}
     types: dict[Key, Types] = {}
     deepest: dict[Key, int] = {}

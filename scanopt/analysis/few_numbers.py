@@ -1,4 +1,4 @@
-"""Arrays of few numbers, computed number by number: what the text of a program says of each of them.
+"""Arrays of few numbers, written number by number beside the program, so that laws about numbers apply to them.
 
 A state of few numbers is as many states, each a number.  What is computed from them is followed through operators that
 arrange numbers, those that are computed element by element, sums and products.  An array that others read as a whole
@@ -32,13 +32,13 @@ Numbers = np.ndarray[Any, Any]
 _JOINING = ("concatenate", "setitem", "stack")
 
 _MOST_OF_STATE, _MOST = 6, 16
-"""So many numbers, at most, has a state that is told, and an array."""
+"""The most numbers of a state, and of another array, that are written one by one."""
 _MOST_MORE = 100
-"""So many terms more, at most, has the program then: laws work on them, too."""
+"""The most terms that are added to a program: laws work on them, too."""
 
 
 def in_numbers(g: Encoded, loosely: bool) -> Encoded:
-    """The program, and what its arrays of few numbers are, number by number; itself if there are none, or too many.
+    """The program, with arrays of few numbers also written number by number; itself if there are none, or too many.
 
     loosely: whether sums may be added up in another order.
     """
@@ -50,7 +50,7 @@ def in_numbers(g: Encoded, loosely: bool) -> Encoded:
 
 
 def _begins(f: Form) -> bool:
-    """Whether the numbers of an array may be known by themselves: it is a state, or put together."""
+    """Whether the numbers of an array may be known one by one: it is a state, or joined of parts."""
     return f.kind == "delay" or _named(f, *_JOINING)
 
 
@@ -59,7 +59,7 @@ def _named(f: Form, *names: str) -> bool:
 
 
 def _few(shape: Sequence[Dim], most: int = _MOST) -> bool:
-    """Whether an array of this shape has some numbers, and so many at most."""
+    """Whether an array of this shape has at least one number, and at most `most`."""
     return None not in shape and 0 < prod(n or 0 for n in shape) <= most
 
 
@@ -83,7 +83,7 @@ class _Telling:
         self._states = {s: states for s in g.states if (states := self._states_of(s)) is not None}
 
     def told(self) -> Encoded:
-        """The program with all that is told; an equal number stands before the one that it is told of."""
+        """The program with the numbers added; each stands before the term to which it is equal."""
         for i, f in [*self.g.forms()]:
             self._sites = self.g.written.get(i)
             self.instead[i] = self._followed(i, f)
@@ -97,7 +97,7 @@ class _Telling:
         return self.g
 
     def _states_of(self, s: int) -> Numbers | None:
-        """States for the numbers of a state, if these are few and the program speaks of some of them."""
+        """New states for the numbers of a state, if these are few and the program makes or reads some by themselves."""
         g, (update,) = self.g, self.g.states[s].updates
         read = [i for i, f in g.forms() if f.state == s]
         shape, *others = dict.fromkeys(g.types[i].shape for i in (update, *read))
@@ -108,7 +108,7 @@ class _Telling:
         return new
 
     def _in_parts(self, update: int, read: Sequence[int], shape: Sequence[Dim]) -> bool:
-        """Whether a state is put together, at first or at each step, or read in parts, or one number."""
+        """Whether a state is joined of parts, initially or at each step, or read in parts, or has only one number."""
         inits = [a for i in read for a in self._form(i).args]
         starts = [a for i in inits for a in self._form(i).args]
         made = any(_named(self._form(i), *_JOINING) for i in (update, *inits, *starts))
@@ -129,7 +129,7 @@ class _Telling:
     # Terms
 
     def _new(self, form: Form, type: TensorType) -> int:
-        """A term, which stands in the order from now on."""
+        """The term of a form; a new one is added to the order."""
         i = self._ids.setdefault(form, self._next)
         self._next = max(self._next, i + 1)
         if i not in self._order:
@@ -140,12 +140,12 @@ class _Telling:
         return i
 
     def _apply(self, op: Op, *args: int) -> int:
-        """An operator of numbers."""
+        """The term of an operator applied to numbers."""
         type = op.infer(*(Operand(self.g.types[a].dtype, ()) for a in args))
         return self._new(_applied(op, *args), type)
 
     def _whole(self, numbers: Numbers, type: TensorType) -> int:
-        """The array of these numbers."""
+        """The term of the array that these numbers make up."""
         if not numbers.ndim:
             return int(numbers)
         inner = TensorType(type.dtype, type.shape[1:])
@@ -156,7 +156,7 @@ class _Telling:
         return i
 
     def _part(self, x: int, at: tuple[Any, ...]) -> int:
-        """A part of an array at integers, for some axes all of it."""
+        """The part of an array at one integer per axis, or `FULL` for all of an axis."""
         type = self.g.types[x]
         shape = tuple(n for n, k in zip(type.shape, at, strict=True) if k == FULL)
         part = TensorType(type.dtype, shape)
@@ -165,7 +165,7 @@ class _Telling:
         return self._new(Form("apply", (x,), operator=Op.make("getitem", index=at)), part)
 
     def _numbers(self, x: int) -> Numbers:
-        """The numbers of an array of few."""
+        """The numbers of an array that has few."""
         type, f = self.g.types[x], self._order[x]
         if x in self.of:
             return self.of[x]
@@ -184,7 +184,7 @@ class _Telling:
         return out
 
     def _filling(self, x: int) -> int | None:
-        """The constant number that an array, or all rows of which it is one, is made of, if it is."""
+        """The constant number that fills an array, or the array whose rows it is, if there is one."""
         f = self._order[x]
         f = self._order[f.args[0]] if f.kind == "seq" else f
         if not _named(f, "full_like"):
@@ -224,7 +224,7 @@ class _Telling:
     # What equals a term
 
     def _followed(self, i: int, f: Form) -> int:
-        """A term that is equal to one of the program, made of numbers, or that one, if only its numbers are known."""
+        """A term equal to term i, made of numbers where they are known; i itself if only its own numbers are."""
         type, args = self.g.types[i], tuple(self.instead[a] for a in f.args)
         found: Numbers | None = None
         if f.kind == "delay" and f.state in self._states:
@@ -253,7 +253,7 @@ class _Telling:
         return found
 
     def _of_state(self, f: Form, init: int, type: TensorType) -> Numbers:
-        """States of numbers, each from where its place in the array starts."""
+        """The states of the numbers of a state, each with the initial rows of its place in the array."""
         out = np.copy(self._states[f.state])
         for at, state in np.ndenumerate(out):
             start = self._part(init, (FULL, *at))
@@ -261,7 +261,7 @@ class _Telling:
         return out
 
     def _applied(self, op: Op, args: Sequence[int], type: TensorType) -> Numbers | None:
-        """The numbers of what an operator computes, where they are known by themselves."""
+        """The numbers of an operator's result, if they are known one by one; else None."""
         if op.name in ARRANGING:
             return self._arranged(op, args, type)
         types = [self.g.types[a] for a in args]
@@ -274,7 +274,7 @@ class _Telling:
         return None
 
     def _by_element(self, op: Op, args: Sequence[int], type: TensorType) -> Numbers | None:
-        """The numbers of what is computed element by element, of few numbers."""
+        """The numbers of the result of an elementwise operator on arrays of few numbers; else None."""
         types = [self.g.types[a] for a in args]
         if op.spec.batch is not elementwise or not all(_few(t.shape) for t in types):
             return None
@@ -288,7 +288,7 @@ class _Telling:
         return self._loosely
 
     def _arranged(self, op: Op, args: Sequence[int], type: TensorType) -> Numbers | None:
-        """Numbers of other arrays, found by what the operator does to their places."""
+        """The numbers of an operator that arranges those of other arrays, found by what it does to their places."""
         data, rest = args[: count_of_data(op, len(args))], args[count_of_data(op, len(args)) :]
         types = [self.g.types[a] for a in data]
         known = any(a in self.of for a in data) or not any(t.ndim for t in types) or op.name == "setitem"
@@ -305,7 +305,7 @@ class _Telling:
         return out
 
     def _added(self, op: Op, numbers: Sequence[Numbers], type: TensorType) -> Numbers | None:
-        """Sums and products: of numbers along axes, of the rows of one array with the columns of another."""
+        """The numbers of a sum, product or mean along axes, or of a product of matrices; else None."""
         if op.name in ("dot", "matmul") and self._loosen():
             x, y = numbers
             rows, columns = x.reshape(-1, x.shape[-1]), y.reshape(len(y), -1).T
@@ -327,12 +327,12 @@ class _Telling:
         return np.array(found).reshape([n or 0 for n in type.shape])
 
     def _joined(self, name: str, numbers: Iterable[Any]) -> int:
-        """Numbers that are added up, or multiplied."""
+        """The term of the numbers, added up or multiplied from first to last."""
         found: int = reduce(lambda x, y: self._apply(Op.make(name), int(x), int(y)), numbers)
         return found
 
     def _value(self, x: int) -> np.ndarray[Any, Any] | None:
-        """What a term is that is made of constants and lengths, where it is small."""
+        """The value of a small term that is made of constants and known lengths; else None."""
         f = self._order[x]
         if f.kind == "const":
             return self.g.consts[f.key]

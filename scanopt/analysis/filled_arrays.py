@@ -47,7 +47,7 @@ class _Filled:
         self._g, self._lengths = g, lengths
 
     def by_rows(self, new: int, array: int, row: int, place: int) -> Given:
-        """`new` is an array of which a row is set."""
+        """Facts about `new`, an array of which each step sets a row."""
         g, axes = self._g, self._lengths.axes
         start = self._start(array, new)
         if start is None or g.types[row].dtype != g.types[array].dtype:
@@ -57,7 +57,7 @@ class _Filled:
             yield f"written_{way}", (new, row)
 
     def by_entries(self, new: int, array: int, entry: int, i: int, j: int) -> Given:
-        """`new` is a matrix of which an entry is set, by an inner loop that the matrix comes from an outer one to."""
+        """Facts about `new`, a matrix carried by an outer loop, of which each step of an inner loop sets an entry."""
         g = self._g
         outer = self._start(array, new)
         if outer is None or g.types[entry].dtype != g.types[array].dtype:
@@ -77,7 +77,7 @@ class _Filled:
         return f
 
     def _start(self, array: int, new: int) -> int | None:
-        """What a state of one row is before its loop, if this is the state and becomes `new`."""
+        """The initial value of the state that `array` reads one step back, if it becomes `new`; else None."""
         f = self._form(array)
         if f.kind != "delay" or f.k != 1 or self._g.states[f.state].updates != (new,):
             return None
@@ -95,7 +95,7 @@ class _Filled:
         return rows.kind in ("stack", "tail") and rows.args[0] == v
 
     def _way(self, place: int, state: int) -> str:
-        """The order in which a loop goes through as many places as it takes steps, nothing if it is not known."""
+        """The order in which a loop goes through as many places as it takes steps; "" if it is not known."""
         found, step = self._value(place), ("step", self._form(state).clock)
         n = _times(1, self._steps(state))
         last = _sum((1, n), (-1, Counter({_ONE: 1, step: 1})))
@@ -104,7 +104,7 @@ class _Filled:
         return "backwards" if found in (last, _sum((1, last), (-1, n))) else ""
 
     def _value(self, i: int) -> _Linear:
-        """An integer."""
+        """An integer as a sum of multiples of lengths, numbers of steps and 1."""
         f = self._form(i)
         if self._g.types[i].dtype == "int64":
             if f.kind == "hold":
@@ -132,7 +132,7 @@ class _Filled:
         return None
 
     def _entry_of_sum(self, signs: tuple[int, ...], args: tuple[int, ...], t: _Linear) -> _Linear | None:
-        """The same of a sum of one vector and numbers."""
+        """Entry t of a sum of one vector and numbers, None where it is not known."""
         types = self._g.types
         if [types[a].ndim for a in args].count(1) != 1:
             return None
@@ -142,7 +142,7 @@ class _Filled:
 
 
 def _times(k: int, key: Hashable) -> _Linear:
-    """k times what has this key."""
+    """k times the value that has this key."""
     match key:
         case ("number", int(n)):
             return Counter({_ONE: k * n} if k * n else {})

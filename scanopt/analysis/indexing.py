@@ -22,19 +22,19 @@ Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
 
 _MOST = 24
-"""So many parts of one program, those of parts among them, are compared."""
+"""The most parts of one program, parts of parts among them, that are compared, unless it takes more itself."""
 
 _JOIN = 'concatenate{"axis":0}'
 
 _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
 _FEW = 8
-"""Parts of parts that read more rows than so many, and are no parts themselves, are left alone."""
+"""Parts of parts that are no parts themselves are left alone if they read more rows than this."""
 
 _ALL = ("slice", None, None, None)
 
 _WIDE = 200
-"""Bounds beyond it are left alone."""
+"""Parts with bounds of this size or more are left alone."""
 
 
 _OF_PARTS = ("getitem", "concatenate", "transpose", "expand_dims", "squeeze")
@@ -138,7 +138,7 @@ def _only_entry(op: Op) -> tuple[int, ...]:
 
 
 def in_two(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about parts by several entries: of rows, and then of what the rows are made of."""
+    """Facts about parts by several index entries, taken in two: a part of the rows, and a part of each row."""
     known = [op for op in ops if op.name == "getitem" and all(map(_basic, op.options["index"]))]
     for op in known:
         first, *rest = op.options["index"]
@@ -160,7 +160,7 @@ def _basic(entry: Entry) -> bool:
 
 
 def _given(entry: Entry) -> bool:
-    """Whether it has bounds that are arguments."""
+    """Whether an index entry has bounds that are arguments of the operator."""
     return entry == "in" or (isinstance(entry, tuple) and "in" in entry)
 
 
@@ -182,7 +182,7 @@ def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about parts of two arrays, one after the other, one of which has so many rows."""
+    """Facts about parts of two arrays that are concatenated, one of which has a known number of rows."""
     counts = {1}
     for f in [f for _, f in g.forms() if f.operator is not None and f.operator.key == _JOIN]:
         for a in f.args:
@@ -212,7 +212,7 @@ def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
 
 
 def _within(entry: Entry, k: int) -> Iterator[Entry]:
-    """Parts of k rows, or of the others, that a part of all may be."""
+    """Candidates for a part of the k rows, or of the others, that is the same as a part of all rows."""
     if isinstance(entry, int):
         yield from (entry, entry - k, entry + k)
         return
@@ -238,7 +238,7 @@ def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
-    """The operators that these are made of in two, and those that count the rows that they need."""
+    """The operators into which these parts are taken in two, and those that count the rows that they need."""
     made = [op for _, row in in_two(ops) for op in row[1:]]
     if any(op.key == _JOIN for op in ops):
         made += [g for op in ops if (entry := _entry(op)) is not None for _, (_, _, g) in of_two(entry, 1)]
@@ -267,7 +267,7 @@ def _positive(step: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _read(entry: Entry) -> tuple[Row, ...]:
-    """The last or first rows that contain all rows of a part."""
+    """Facts about the first or last rows that contain all rows of a part."""
     return () if isinstance(entry, int) else tuple(_rows_read(entry))
 
 
@@ -287,7 +287,7 @@ def _rows_read(entry: Entry) -> Iterator[Row]:
 
 @lru_cache(maxsize=4096)
 def _read_together(outer: Entry, inner: Entry) -> tuple[Row, ...]:
-    """The same for a part of a part that is none itself, as [1:][-1] is not: of one row there is no such row."""
+    """The same for a part of a part that is not one part, like [1:][-1]: of an array of one row it is an error."""
     if isinstance(inner, int) or _together(outer, inner) is not None:
         return ()
     most = sum(abs(b) for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None)
@@ -296,7 +296,7 @@ def _read_together(outer: Entry, inner: Entry) -> tuple[Row, ...]:
 
 
 def _in_last(outer: Entry, inner: Entry, k: int) -> bool:
-    """Whether a part of a part of the last k rows is that of all rows, for all lengths."""
+    """Whether a part of a part of the last k rows equals that of all rows, for all lengths."""
     last = ("slice", -k, None, None)
     lengths = map(range, range(k + 1, _enough(outer, inner, last)))
     return all(_taken(_taken(_taken(x, last), inner), outer) == _taken(_taken(x, inner), outer) for x in lengths)
@@ -332,7 +332,7 @@ def _op(entry: Entry) -> Op:
 
 @lru_cache(maxsize=4096)
 def _together(outer: Entry, inner: Entry) -> Entry | None:
-    """The part that a part of a part is, None where it is not one for all lengths."""
+    """The part that equals a part of a part for all lengths; None if there is none."""
     if isinstance(inner, int):
         return None
     n = 8 * _enough(outer, inner)
@@ -341,7 +341,7 @@ def _together(outer: Entry, inner: Entry) -> Entry | None:
 
 
 def _equal(outer: Entry, inner: Entry, entry: Entry) -> bool:
-    """Whether a part of a part is a part, for all lengths."""
+    """Whether the part `outer` of the part `inner` equals the part `entry`, for all lengths."""
     lengths = map(range, range(_enough(outer, inner)))
     return all(_taken(_taken(rows, inner), outer) == _taken(rows, entry) for rows in lengths)
 
@@ -353,7 +353,7 @@ def _enough(*entries: Entry) -> int:
 
 
 def _taken(rows: range | int, entry: Entry) -> range | int:
-    """Those rows, -1 where there is no such row."""
+    """The rows that an entry takes of `rows`; -1 for a row that does not exist."""
     if isinstance(rows, int):
         return rows
     if isinstance(entry, int):

@@ -1,4 +1,4 @@
-"""Facts about the program itself: where each fact that is marked (given) holds."""
+"""The given facts: those marked (given), which no rule derives and which are read off the program and its operators."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from scanopt.calculus.forms import ROOT, Operator, const_key, const_value
 __all__ = ["Given", "GivenFacts", "constant_facts", "operators_of", "related_operators", "with_elements"]
 
 Given = tuple[str, tuple[int | str | Operator, ...]]
-"""A fact by name, of classes, operators and texts."""
+"""A fact: its name and its arguments, which are terms by number, operators and texts."""
 
 
 Lengths = Callable[[], KnownLengths]
-"""What is known of the lengths of a program, found when it is first asked for."""
+"""Gives what is known of the lengths of a program, which is found when it is first asked for."""
 
 
 def operators_of(g: Encoded) -> list[Op]:
@@ -58,7 +58,7 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
 
 
 def related_operators(ops: Iterable[Op]) -> list[Op]:
-    """Operators, and those that are written with them once laws fire."""
+    """These operators, and those that laws about them may bring."""
     known = list(ops)
     ways = (
         closed_operators, summing_operators, operators_of_parts, opposite_operators, related_to_parts,
@@ -68,7 +68,7 @@ def related_operators(ops: Iterable[Op]) -> list[Op]:
 
 
 class GivenFacts:
-    """The facts of a program that its own text shows, for the licence `fp`.  operators: those that it has."""
+    """The facts of a program that its own text shows, for the licence `fp`.  operators: those of the program."""
 
     def __init__(self, g: Encoded, fp: str, lengths: Lengths | None = None) -> None:
         self._g, self._fp = g, fp
@@ -81,7 +81,7 @@ class GivenFacts:
         self._consts = (*_constants(g, self._of_states),)
 
     def of_program(self) -> Iterator[Given]:
-        """What does not depend on the operators that laws may bring."""
+        """The facts that do not depend on the operators that laws may bring."""
         g = self._g
         yield from self._of_states
         yield from cycles(g)
@@ -113,8 +113,8 @@ class GivenFacts:
                 yield "runs_all", (c,)
 
     def of_operators(self, ops: Mapping[Op, object], new: Sequence[Op]) -> Iterator[Given]:
-        """What depends on the operators that are there, some of which are new: what concerns none of these is left out
-        where it takes no longer to see that it does not."""
+        """The facts that depend on the operators `ops`, among them those in `new`; facts that concern no new operator
+        are left out where that is quickly seen."""
         for op in new:
             yield from _facts_of(op, self._dtypes, self._fp)
         yield from _safe(new, self._choices)
@@ -139,7 +139,7 @@ def _constants(g: Encoded, of_states: Iterable[Given]) -> Iterator[tuple[int | s
 
 @lru_cache(maxsize=4096)
 def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[Given, ...]:
-    """The facts of one operator, whatever else there is."""
+    """The facts of one operator that do not depend on other operators."""
     return (
         *_operator_facts(op, fp, dtypes),
         *_trait_facts(op, dtypes),
@@ -152,7 +152,7 @@ _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows",
 
 
 _LINEAR = {"sum", "mean", "sum_to"}
-"""Operators that a number may leave, and a sign."""
+"""Operators out of which a factor or a sign may be moved."""
 
 
 def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
@@ -178,11 +178,11 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
 
 
 _COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
-"""What operators along an axis combine its entries by."""
+"""The operators by which reductions combine the entries along an axis."""
 
 
 def along_an_axis(op: Op) -> Iterator[Given]:
-    """What is known of an operator along one axis."""
+    """Facts about an operator that reduces one axis."""
     match op.options:
         case {"axis": (int(axis),), "keepdims": False, **rest} if rest.get("dtype") is None:
             if op.name in _COMBINED:
@@ -201,7 +201,7 @@ def _safe(ops: Iterable[Op], choices: bool) -> Iterator[Given]:
 
 
 def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
-    """What is known of terms that may raise."""
+    """Facts about terms that may raise, and about those whose shapes fit."""
     for i, f in g.forms():
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if fits_in_any_case(g, f.operator, f.args):
@@ -214,7 +214,7 @@ def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
 
 
 _TOGETHER = ("concatenate", "stack")
-"""Operators that put arrays together: laws that read one of these alone must not lose that they do not fit."""
+"""Operators that join arrays: laws that read one of these alone must not lose the error if they do not fit."""
 
 _OF_MATRICES = ("factorization", "solving", "system")
 """Classes of cost of linear algebra, which has laws of its own for matrices that may be singular."""
@@ -238,12 +238,12 @@ def _trait_facts(op: Op, dtypes: Iterable[str]) -> Iterator[Given]:
 
 
 def _keeps(op: Op, dtype: str, arity: int) -> bool:
-    """Whether op of so many arguments of a dtype is of that dtype (arity 0: never mind)."""
+    """Whether op of `arity` arguments of a dtype has that dtype (arity 0: not asked)."""
     return not arity or _stays(op, dtype, *[dtype] * arity)
 
 
 def _cancelling(op: Op, some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
-    """Whether op of x with x is a constant, and its roles.  some: operators with elements (`with_elements`)."""
+    """Facts that op(x, x) is a constant, and the roles of this constant.  some: operators `with_elements`."""
     for d in dtypes:
         e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
         if e is not None:
@@ -253,7 +253,7 @@ def _cancelling(op: Op, some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[G
 
 
 def with_elements(ops: Iterable[Op]) -> list[Op]:
-    """Those to which some constant is neutral or absorbing: few of many."""
+    """The operators to which some constant is neutral or absorbing: few of many."""
     traits = ((op, op.spec.traits) for op in ops)
     return [op for op, t in traits if t.identity or t.left_identity or t.annihilator]
 
@@ -312,11 +312,11 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
 
 
 _EXPONENTS = 100
-"""Up to this one they are numbers of float32 that are not too small for it."""
+"""Numbers with binary exponents up to this one, or down to its negative, are far from the limits of float32."""
 
 
 def _stays(op: Op, dtype: str, *dtypes: str) -> bool:
-    """Whether op of such arguments has that dtype."""
+    """Whether op of scalars of these dtypes has the dtype `dtype`."""
     try:
         return op.infer(*(Operand(d, ()) for d in dtypes)).dtype == dtype
     except (TypeError, ValueError):
@@ -332,7 +332,7 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
 
 
 _SHAPED = ("broadcast_to", "reshape", "setitem", "where")
-"""Operators whose result may have the shape of one of their arguments, which is then all that there is to it."""
+"""Operators whose result may have the shape of one of their arguments, which then alone determines it."""
 
 
 _BROUGHT = ("broadcast_to", "reshape")
@@ -358,7 +358,7 @@ def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
 
 
 def _forward(g: Encoded) -> Iterator[Given]:
-    """Operators, and traces of inner loops, on a clock that no recurrence runs through: components by themselves."""
+    """Operators in loops, and traces of inner loops, that are in no recurrence: components by themselves."""
     needs: dict[int, list[int]] = {}
     for i, f in g.forms():
         needs[i] = list(f.args)
@@ -376,7 +376,7 @@ def _forward(g: Encoded) -> Iterator[Given]:
 
 
 def _always(g: Encoded) -> Iterator[Given]:
-    """Terms that are computed whatever the conditions of the program are."""
+    """Terms that are computed whichever sides the choices of the program take."""
     for i in needed(g, [*g.roots, *g.checks], lazily=True):
         (f,) = g.classes[i]
         if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # what is known to run may run earlier

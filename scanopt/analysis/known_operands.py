@@ -1,4 +1,4 @@
-"""Operators that do not raise whatever the inputs of a program are, as what is known of their arguments tells."""
+"""Which operators, by what is known of their arguments, cannot raise whatever the inputs of a program are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["fits_in_any_case"]
 def fits_in_any_case(g: Encoded, op: Op, args: Sequence[int]) -> bool:
     """Whether an operator of these terms cannot raise.
 
-    The last entry of what is joined of one row and others is there, however many others there are.
+    In one row joined with others, the last entry exists however many others there are.
     """
     known = [_operand(g, a) for a in args]
     if op.accepts_longer:
@@ -30,7 +30,7 @@ def _operand(g: Encoded, i: int) -> Operand:
 
 
 def _least_shape(g: Encoded, i: int) -> tuple[int | None, ...]:
-    """The lengths of a term, each the one that is known, or that of the known parts which it is joined of."""
+    """The least lengths of a term: those that are known, and the sum of those that are where it is joined of parts."""
     form, shape = g.unheld(i), g.types[i].shape
     if not isinstance(form.operator, Op) or form.operator.name != "concatenate" or None not in shape:
         return shape

@@ -13,7 +13,7 @@ __all__ = ["reading_late"]
 
 
 def reading_late(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Facts about rows of a state's history that are those that a delay reads, step by step."""
+    """Facts about rows of a state's history, the initial rows and then all updates, that a delay reads step by step."""
     delays: dict[tuple[int, int, int, int], int] = {}
     for i, f in g.forms():
         if f.kind == "delay":
@@ -35,7 +35,7 @@ def reading_late(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _without_end(f: Form) -> tuple[int, int] | None:
-    """a and k of the rows [a:-k]."""
+    """a and k, if a form takes rows [a:-k]; else None."""
     if not isinstance(f.operator, Op) or f.operator.name != "getitem":
         return None
     index = f.operator.options["index"]

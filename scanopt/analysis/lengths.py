@@ -44,7 +44,7 @@ class KnownLengths:
 def known_lengths(g: Encoded, raised: bool = False) -> KnownLengths:
     """The lengths of all terms of a program as it was written.
 
-    raised: whether a step that would change the shape of a state has raised, so that none of them does.
+    raised: whether each step that would change the shape of a state raises, so that no state changes its shape.
     """
     out = KnownLengths()
     states = {u: i for i, f in g.forms() if f.kind == "delay" for u in g.states[f.state].updates[:1]}
@@ -115,7 +115,7 @@ _COUNT, _SUBTRACT = Op.make("arange", dtype="int64"), Op.make("subtract")
 
 
 def _counted_down(g: Encoded, f: Form, known: KnownLengths) -> Hashable | None:
-    """The length n of n-1, n-2, ... 0, where n is one: how these are written with other bounds is not looked at."""
+    """The length n of the array n-1, n-2, ... 0, if n is a length; other ways to write the array are not looked at."""
     first, (down, end) = g.classes[f.args[0]][0], (known.values[i] for i in f.args[:0:-1])
     if (down, end) != (("number", -1), ("number", -1)) or first.operator != _SUBTRACT:
         return None
@@ -130,12 +130,12 @@ _DIFFERENT = tuple(isqrt(p * 10**26) for p in _ROOTS)
 """No sum or difference of a few of these lengths, roots of primes, is near another one."""
 
 _NEAR = 10_000
-"""What is so near one of them is that length less a fixed number; what is itself so small does not depend on them."""
+"""A result less than this below one of them is that length less a fixed number; a result below this is fixed itself."""
 
 
 @dataclass(frozen=True)
 class _Slot:
-    """The k-th of the lengths that a shape rule is tried on, less so many."""
+    """The k-th of the lengths on which a shape rule is tried, minus `less`."""
 
     k: int
     less: int = 0
@@ -143,7 +143,7 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Least:
-    """The least of some."""
+    """The least of some lengths."""
 
     of: frozenset[int | _Slot]
 
@@ -152,12 +152,12 @@ _Entry = int | _Slot | _Least
 """A length that is known, or one of those that are tried."""
 
 _MOST_PAIRS = 6
-"""Of so many lengths at most it is asked whether a result is the least of two."""
+"""The most lengths of which all pairs are tried as those whose least one a result is."""
 
 
 @dataclass(frozen=True)
 class _Argument:
-    """value: that of a scalar, where it is a length or a number."""
+    """An argument of a shape rule.  value: that of a scalar, where it is a length or a number."""
 
     dtype: str
     axes: tuple[_Entry, ...]
@@ -204,7 +204,7 @@ def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry
     same = [x if x == y else None for x, y in zip(one, other, strict=True)]
     if None in same and (slots > 1 or any(isinstance(x, _Least) for x in _entries(args))):
         same = [_least_of_some(op, args, slots, k) if x is None else x for k, x in enumerate(same)]
-    for lengths in _with_one(rising) if slots > 1 else ():  # which may be repeated to be as long as another one
+    for lengths in _with_one(rising) if slots > 1 else ():  # of length 1: may be stretched to another
         shape = _shape(op, args, lengths)
         if shape is not None:
             same = [x if x is None or _made(x, lengths) == n else None for x, n in zip(same, shape, strict=True)]
@@ -217,7 +217,7 @@ def _with_one(lengths: Sequence[int]) -> Iterable[list[int]]:
 
 
 def _made(x: _Entry, lengths: Sequence[int]) -> int:
-    """The length of an axis of a result."""
+    """The length that an axis of a result has for these lengths."""
     n = _tried_number(x, lengths)
     return max(n - x.less, 0) if isinstance(x, _Slot) else n
 
@@ -229,7 +229,7 @@ def _entries(args: Sequence[_Argument]) -> list[_Entry]:
 
 
 def _least_of_some(op: Op, args: Sequence[_Argument], slots: int, k: int) -> _Least | None:
-    """The lengths of which an axis of the result is the least one: with any one of them at 0, too, and no other one."""
+    """The lengths of which axis k of the result is the least in all trials, also with one of them 0; else None."""
     given = _entries(args)
     candidates = [x for x in given if isinstance(x, _Least)]
     if len(given) <= _MOST_PAIRS:
@@ -368,5 +368,5 @@ def _least(keys: Iterable[Hashable]) -> Hashable:
 
 
 def _chunks(op: Op, rows: Hashable) -> Hashable:
-    """How many chunks so many rows are."""
+    """The key of the number of chunks that these rows make."""
     return "chunks", op.options["size"], rows

@@ -29,9 +29,9 @@ def modes_of(g: Encoded) -> dict[int, Mode]:
 
 
 def laws_by_mode(laws: Sequence[Law], g: Encoded) -> tuple[Law, ...]:
-    """The laws that some mode of a program allows; those that not all of them do ask what they rewrite.
+    """The laws that some mode of a program allows; those that not all modes allow check which loops they rewrite.
 
-    Where modes differ, laws that make two loops one ask whether both have one mode.
+    Where modes differ, laws that unite two loops check that both have one mode.
     """
     modes = set(modes_of(g).values())
     if len(modes) == 1:
@@ -45,8 +45,8 @@ def _asks(law: Law, modes: set[Mode]) -> bool:
 
 
 def _limited(law: Law) -> Law:
-    """The law, where loops let it rewrite them: those that its left side speaks of, else those that its conditions do,
-    else the one that the left side is on.
+    """The law with the condition that the loops in question allow it: those in its left side, else those in its
+    conditions, else the one that the left side is on.
     """
     kept = _LIMITED.get(id(law))
     if kept is None or kept[0] is not law:

@@ -42,7 +42,7 @@ def _of_one_axis(op: Op, index: Sequence[Any]) -> Iterator[Row]:
 
 
 def related_to_parts(ops: Collection[Op]) -> list[Op]:
-    """The operators that laws about parts bring where these are there."""
+    """The operators that laws about parts may bring into a program that has these."""
     parts = [op for op in ops if op.name == "getitem"]
     made = [one for op in ops if parts and (one := _of_a_row(op)) is not None]
     if any(op.name in ("dot", "outer") for op in ops):
@@ -83,7 +83,7 @@ def _by_element(i: int, f: Form, axes: Mapping[int, Keys]) -> Iterator[Row]:
 
 
 def _by_row(g: Encoded, i: int, f: Form, fp: str) -> Iterator[Row]:
-    """What the batched form of another operator is, along a later axis."""
+    """The fact that an operator along later axes is the batched form of another one, which works on one row."""
     op = f.operator
     if not isinstance(op, Op) or len(f.args) != 1 or g.types[f.args[0]].ndim < 2:
         return
@@ -98,7 +98,7 @@ def _by_row(g: Encoded, i: int, f: Form, fp: str) -> Iterator[Row]:
 
 
 def _of_a_row(op: Op) -> Op | None:
-    """An operator along later axes, as it is along those of a row."""
+    """The operator that does to one row what op, along later axes, does to each row; None if there is none."""
     axis = op.options.get("axis")
     axes = axis if isinstance(axis, tuple) else (axis,)
     if not axes or not all(isinstance(a, int) and a > 0 for a in axes) or op.spec.batch is None or op.can_raise:

@@ -28,7 +28,7 @@ _ROWS = (
 
 
 def closed_operators(ops: Iterable[Op]) -> list[Op]:
-    """The operators that closed forms of recurrences by these operators are written with."""
+    """The operators in the closed forms of recurrences by these operators."""
     known = list(ops)
     names = [op.name for op in known if op.name in ACCUMULATED and not op.params]
     names += [g for op in known for g in (BITS.get(op.name), *PICKS.get(op.name, ())) if g]
@@ -41,13 +41,13 @@ def closed_operators(ops: Iterable[Op]) -> list[Op]:
 BITS = {
     "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor", "not_equal": "bitwise_xor",
 }  # fmt: skip
-"""What logic of bools is as logic of bits."""
+"""Operators on bools, and the bitwise operators that are the same on bools."""
 
 PICKS = {
     "less": ("minimum", "maximum"), "less_equal": ("minimum", "maximum"),
     "greater": ("maximum", "minimum"), "greater_equal": ("maximum", "minimum"),
 }  # fmt: skip
-"""What where(op(x, y), x, y) and where(op(x, y), y, x) are of integers."""
+"""By op, what where(op(x, y), x, y) and where(op(x, y), y, x) are for integers."""
 
 
 def _in_order(ufunc: str) -> Op:
@@ -92,7 +92,7 @@ _CUMULATIVE = {"add": "cumsum", "multiply": "cumprod", "maximum": "cummax", "min
 
 
 def _cumulative(op: Op, dtypes: Iterable[str]) -> Iterator[Row]:
-    """What goes on from the first row as it does, in the dtype of the rows."""
+    """Facts about cumulative operators that equal `accumulate` started from the first row, in the dtype of the rows."""
     ufunc = op.options["ufunc"]
     if ufunc in _CUMULATIVE:
         g = Op.make(_CUMULATIVE[ufunc], axis=0)
@@ -107,7 +107,7 @@ _LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu", "cums
 
 
 def _left_as_they_are(op: Op, dtypes: Iterable[str], kinds: str) -> Iterator[str]:
-    """The dtypes of these kinds that op gives for arguments of them: a running sum may be told another."""
+    """The dtypes of these kinds that op gives for arguments of them: a running sum may have a parameter `dtype`."""
     return (d for d in dtypes if np.dtype(d).kind in kinds and op.options.get("dtype", d) == d)
 
 
@@ -115,7 +115,7 @@ _OPPOSITES = {
     "subtract": "add", "negative": "multiply", "invert": "bitwise_xor", "logical_not": "bitwise_xor",
     "equal": "bitwise_xor",
 }  # fmt: skip
-"""What is written with -1, or with all bits set, where a state takes part, and what it then is."""
+"""Operators on states that laws write with -1, or with all bits set, and the operators that they then are."""
 
 
 def constants_of_states(g: Encoded) -> Iterator[Row]:

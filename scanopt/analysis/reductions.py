@@ -17,7 +17,7 @@ _RUNNING = ("cumsum", "cumprod")
 
 
 def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
-    """Which of these can be done at once, which add up rows, and which run along rows."""
+    """Facts about reductions: two in turn that are one, those that add up rows, and those that run along rows."""
     known = list(ops)
     yield from (("reduces_in_two", row) for row in _in_two(known))
     for op in known:
@@ -28,7 +28,7 @@ def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def related_reductions(ops: Iterable[Op]) -> list[Op]:
-    """What two of these in turn are."""
+    """The reductions that do at once what two of these do in turn."""
     return [op for _, _, op in _in_two(list(ops))]
 
 

@@ -1,7 +1,7 @@
 """One step of every loop on small arrays: terms that differ there are not equal.
 
-It is the first step, or any later one, before which states held what they are claimed to.  Terms that can be proven
-equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would fail.
+It is the first step, or any later one before which states that are claimed to be equal were equal.  Terms that can be
+proven equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would fail.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["told_apart"]
 Array = np.ndarray[Any, Any]
 
 _Delayed = Callable[[Form, Array], Array]
-"""What a state holds: by the form that reads it, and its initial value."""
+"""Gives the value that a delay reads, from its form and the state's initial value."""
 
 _LARGEST = 4096
-"""Elements: larger arrays are left unknown."""
+"""The most elements of an array: larger ones are left unknown."""
 
 _LENGTH = 7
-"""Every length that is unknown, and every integer that is an input: numbers of steps fit to arrays."""
+"""The value of unknown lengths and of integer inputs: the same for all, so that numbers of steps fit to arrays."""
 
 
 def told_apart(
@@ -38,7 +38,7 @@ def told_apart(
 ) -> dict[int, tuple[Any, ...]]:
     """Per term a class: terms of different ones have different values at step 0.
 
-    states: with them, at a later step, before which the states of one class were equal.
+    states: the classes of states, if the step is to be a later one, before which states of one class were equal.
     """
     values = _one_step(g, terms, _initial if states is None else partial(_later, states))
     sorts: dict[tuple[Any, ...], list[tuple[float, int]]] = {}
@@ -58,7 +58,7 @@ def told_apart(
 
 
 def _number(v: Array) -> float:
-    """One number for an array."""
+    """One number that stands for an array: its sum, or 0 where that is not finite."""
     with np.errstate(all="ignore"):
         total = complex(v.sum(dtype="int64" if v.dtype == bool else None))
         number = total.real + total.imag
@@ -113,7 +113,7 @@ def _value(g: Encoded, f: Form, args: list[Array], delayed: _Delayed) -> Array |
 
 
 def _initial(f: Form, initial: Array) -> Array:
-    """What the first step reads."""
+    """What the first step reads of a state."""
     return initial
 
 
@@ -123,7 +123,7 @@ def _later(states: Mapping[int, Hashable], f: Form, initial: Array) -> Array:
 
 
 def _applied(op: Op, args: list[Array]) -> Array | None:
-    """The operator's value, None where it raises (lengths of 1 need not fit), is large, or would be seen."""
+    """The operator's value; None where it raises (assumed lengths need not fit), is large, or has an effect."""
     if op.spec.effect:
         return None
     try:

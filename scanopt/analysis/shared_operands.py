@@ -21,7 +21,7 @@ _COLUMNS = {
 def products_beside(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Facts about groups of products of one value with several matrices that stay the same in its loop.
 
-    A group is known by a number of its own, its first product's: values may turn out to be equal whose groups differ.
+    A group has the number of its first product, not of its value: values of different groups may turn out to be equal.
     """
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for i, form in g.forms():

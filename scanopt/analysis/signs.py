@@ -21,8 +21,8 @@ _KEEPING_FLOATS = {
     **dict.fromkeys((*_ODD, *_EVEN, *_EXTREMES, "exp", "sigmoid", "sqrt"), 1),
     **dict.fromkeys(("add", "divide", "dot", "maximum", "minimum", "multiply", "subtract"), 2),
 }
-"""Operators of so many arguments whose result has their dtype, where these are floats of one dtype.  Not each has for
-each: functions of SciPy have no result of half precision."""
+"""Operators, with their numbers of arguments, whose result has the dtype of the arguments if these are floats of one
+dtype.  Not all of them for every dtype: functions of SciPy have no result of half precision."""
 
 
 def _other(op: Op) -> Op:
@@ -37,7 +37,7 @@ def opposite_operators(ops: Iterable[Op]) -> list[Op]:
 
 
 def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[int | str | Operator, ...]]]:
-    """What op does to a sign, and that it keeps dtypes."""
+    """Facts about what op does to a sign, and about dtypes that it keeps."""
     if op.name in _ODD or op.name in _EXTREMES:
         yield "sign_outside", (op, _other(op))
     if op.name in _EVEN or op.name in _PLACES:
@@ -51,7 +51,7 @@ def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[i
 
 @lru_cache(maxsize=1024)
 def _keeps(op: Op, dtype: str, count: int) -> bool:
-    """Whether op of so many arrays of a dtype has that dtype."""
+    """Whether op of `count` arrays of a dtype has that dtype."""
     for axes in (2, 8):
         with suppress(TypeError, ValueError):
             return op.infer(*[Operand(dtype, (2,) * axes)] * count).dtype == dtype

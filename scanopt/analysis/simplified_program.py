@@ -23,9 +23,9 @@ __all__ = ["simplified", "told"]
 
 
 def simplified(program: Encoded, classes: Mapping[int, int], equal: Collection[Given]) -> Encoded | None:
-    """The program whose terms are made of the first of equal terms, where its text may then tell more; else None.
+    """The program with each term replaced by the first one equal to it, if its text may then tell more; else None.
 
-    classes: of its terms.  equal: what was proven of its states and loops.
+    classes: the class of each term.  equal: what was proven of the program's states and loops.
     """
     first = _first(program, classes)
     if all(i == j for i, j in first.items()):
@@ -70,5 +70,5 @@ def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
 
 
 def told(g: Encoded) -> set[Given]:
-    """What is looked up in a program's text, of terms that stand side by side."""
+    """The facts that are looked up in a program's text about terms that stand side by side."""
     return {*products_beside(g), *reading_late(g), *loops_in_parts(g)}

@@ -26,7 +26,7 @@ DEFAULT = 64
 """The length assumed for an axis, and the value assumed for an integer, that are not known."""
 
 _MOST_TRIPS = 10**100
-"""Of loops 50 deep: their costs are numbers still."""
+"""The most trips that are counted, as of loops 50 deep: costs stay finite."""
 
 
 def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> dict[str, Operand]:
@@ -90,10 +90,11 @@ class Sized:
 class Sizes:
     """Operand and clock of every class that has any form made of such classes.
 
-    A form whose lengths all follow from those of its arguments speaks before one with a length to assume, and one that
-    tells the value of an integer, which may be a length, before one that does not.  What follows from constants and
-    static shapes speaks before all that depends on lengths of inputs: these may be assumed not to fit together, and
-    the program as written and the laws' forms of it have to be priced at the same sizes.
+    A class has the size of the form of which least is assumed.  A form whose lengths all follow from those of its
+    arguments comes before one with a length to assume, and one that gives the value of an integer, which may be a
+    length, before one that does not.  Forms made of constants and static shapes come before all that depend on lengths
+    of inputs: assumed lengths need not fit together, and the program as written and the laws' forms of it have to be
+    priced at the same sizes.
 
     known: results by `application`, of other programs, too; more are added.
     """
@@ -145,7 +146,7 @@ class Sizes:
         return all(a in self.of for a in self._needs(f)) and (f.clock == ROOT or f.clock in self.graph.clocks)
 
     def result(self, f: Form) -> Operand:
-        """dtype and shape of an operator's result, lengths that stay unknown assumed: of the form, not its class."""
+        """dtype and shape of the result of f itself, not of its class; lengths that stay unknown are assumed."""
         if f not in self._results:
             assert f.operator is not None
             self._results[f] = _assumed(self._open(f.operator, [self.of[a].operand for a in f.args]))
@@ -173,7 +174,7 @@ class Sizes:
         return self._trips[clock]
 
     def _sized(self, f: Form) -> tuple[Sized, int]:
-        """The size of a form, and how much of it is assumed: 0 nothing, 1 what inputs tell, 2 an integer, 3 lengths."""
+        """The size of a form, and how much of it is assumed: 0 nothing, 1 sizes of inputs, 2 an integer, 3 lengths."""
         sized, assumed = self._found(f)
         x = sized.operand
         unknown = x.value is None and not x.ndim and np.dtype(x.dtype).kind in "iu"
@@ -207,7 +208,7 @@ class Sizes:
                 return Sized(Operand(args[0].dtype, (*rows, *args[0].shape)), level), False
 
     def _rows_kept(self, f: Form, n: int) -> int:
-        """How many rows of n are kept."""
+        """How many of the n rows of a trace a form keeps."""
         match f.kind:
             case "tail":
                 return min(n, f.k)
@@ -219,7 +220,7 @@ class Sizes:
 
 
 def application(op: Operator, args: Sequence[Operand]) -> Hashable:
-    """All that decides what an operator makes of these arguments; None where values of arrays may, too.
+    """A key of all that decides the dtype and shape of a result; None where values of arrays may decide, too.
 
     >>> application(Op.make("neg"), [Operand("int64", (), np.array(3)), Operand("int8", (2,))])[1]
     (('int64', 3), ('int8', (2,)))
@@ -236,7 +237,7 @@ def application(op: Operator, args: Sequence[Operand]) -> Hashable:
 
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:
-    """dtype and shape of an operator's result, lengths that stay unknown assumed."""
+    """dtype and shape of an operator's result; lengths that stay unknown are assumed."""
     return _assumed(open_operand(op, args))
 
 

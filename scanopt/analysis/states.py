@@ -12,10 +12,10 @@ __all__ = ["passing_on"]
 
 
 def passing_on(g: TermGraph, equal: Iterable[Given] = ()) -> Iterator[Given]:
-    """States that are written back as they were; states s and r where s becomes an earlier value of r, and r passes
-    on nothing of s.
+    """Facts about states whose update is their own value, and about states s that become an earlier value of a state r
+    that does not in turn pass on s.
 
-    equal: what is known of states that are equal: they count as one.
+    equal: facts about states that are equal: they count as one.
     """
     one = {args[3]: args[1] for name, args in equal if name == "equal_in_time"}
     target: dict[object, object] = {}
@@ -30,7 +30,7 @@ def passing_on(g: TermGraph, equal: Iterable[Given] = ()) -> Iterator[Given]:
 
 
 def _end(target: Mapping[object, object], s: object) -> object:
-    """Where the states lead that pass on, from s."""
+    """The last of the states that pass on one another's values, from s on."""
     while s in target:
         s = target[s]
     return s

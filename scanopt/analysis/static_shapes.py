@@ -1,7 +1,7 @@
-"""Shapes of the rows of traces that are known, of loops that raise nothing if they take no step.
+"""Facts about traced values whose shapes are known before the run, in loops that raise nothing if they take no step.
 
-A loop that is known to take none vanishes: what it reads is computed no more, and what it would hold has no shape left
-that could be looked at.
+A loop that is known to take no step vanishes: what it reads is no longer computed, so the shape of its empty trace must
+be known without it.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def as_many_steps(g: Encoded, known: KnownLengths | None = None) -> Iterator[Giv
 
 
 def _first(g: Encoded, known: KnownLengths | None) -> list[int]:
-    """Per loop the one in the same loop with as many steps whose number of steps is the first term."""
+    """For each loop the one, of those beside it with as many steps, whose number of steps is the first term."""
     known = known or known_lengths(g)
     keys = {c: (info.level, known.values[info.steps]) for c, info in g.clocks.items()}
     first: dict[Hashable, int] = {}

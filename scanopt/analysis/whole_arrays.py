@@ -23,15 +23,15 @@ _REDUCING = {
     "max": "extreme_of_one", "min": "extreme_of_one",
     "mean": "sum_of_one_row", "prod": "sum_of_one_row", "sum": "sum_of_one_row",
 }  # fmt: skip
-"""What they come to along an axis of length 1."""
+"""By reduction, the fact about it along an axis of length 1."""
 _SHAPING = ("broadcast_to", "reshape")
 
 _WIDE = 50
-"""Bounds beyond it are left alone."""
+"""Slices with bounds of this size or more are left alone."""
 
 
 def facts_of_whole_arrays(ops: Collection[Op]) -> Iterator[Row]:
-    """All of these facts."""
+    """All facts about operators that leave an array as it is."""
     yield from (("brings_to_shape", (op,)) for op in ops if op.name in _SHAPING)
     yield from _written(ops)
     yield from _collapsing(ops)
@@ -39,7 +39,7 @@ def facts_of_whole_arrays(ops: Collection[Op]) -> Iterator[Row]:
 
 
 def _written(ops: Iterable[Op]) -> Iterator[Row]:
-    """Slices that are written."""
+    """Facts about operators that write to slices."""
     for op in ops:
         if op.name == "setitem" and all(map(_is_slice, index := op.options["index"])):
             mode = op.options["mode"]
@@ -50,7 +50,7 @@ def _written(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def _collapsing(ops: Iterable[Op]) -> Iterator[Row]:
-    """Axes of length 1 that are made and reduced."""
+    """Facts about axes of length 1 that are made and reduced."""
     made = [op for op in ops if op.name == "expand_dims"]
     reducing = [op for op in ops if op.name in _REDUCING and _reduces_alone(op)] if made else []
     for op, h in product(reducing, made):
@@ -63,7 +63,7 @@ def _reduces_alone(op: Op) -> bool:
 
 
 def _cut_in_two(ops: Iterable[Op]) -> Iterator[Row]:
-    """Slices by fixed bounds, of the same axis, that one may join."""
+    """Facts about slices of one axis, by fixed bounds, that joined are all of it."""
     slices = [found for op in ops if (found := _slice_of_axis(op)) is not None]
     for (g, i, first), (h, j, second) in product(slices, slices):
         if i == j and _one_after_the_other(first, second):
@@ -90,7 +90,7 @@ def _slice_of_axis(op: Op) -> tuple[Op, int, Entry] | None:
 
 @lru_cache(maxsize=4096)
 def _one_after_the_other(first: Entry, second: Entry) -> bool:
-    """Whether two slices, for all lengths, are all rows in their order."""
+    """Whether two slices, one after the other, are all rows in their order, for all lengths."""
     bounds = [b for b in (*first[1:], *second[1:]) if b is not None]
     lengths = map(range, range(2 * sum(map(abs, bounds)) + 8))
     return all([*rows[slice(*first[1:])], *rows[slice(*second[1:])]] == [*rows] for rows in lengths)

@@ -6,8 +6,8 @@
         yield when(v.is_(ops.exp(l))).then(nonnegative(v))
         yield when(v.is_(x + y), nonnegative(x), nonnegative(y)).then(nonnegative(v))
 
-The positional parameters are what a fact speaks of, the others further variables of its rules, the docstring is its
-meaning.  A rule is Datalog: where all atoms of its body hold, so do those of its head.
+The positional parameters of the function are the arguments of the fact, the others are further variables of its rules,
+and the docstring is its meaning.  A rule is Datalog: where all atoms of its body hold, so do those of its head.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class Condition:
     args: tuple[Term | int | str, ...]
 
     def egglog(self, place: int | str = "") -> str:
-        """The condition in egglog's syntax, to be looked up.  place: its place among others, where it has variables."""
+        """The condition as part of an egglog query.  place: its place among others, for names of its own variables."""
         parts = [a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args]
         fact = FACTS[self.fact]
         return fact.pattern.format(*parts, place=place) if fact.pattern else f"({' '.join([fact.name, *parts])})"
 
     def stated(self) -> str:
-        """The condition in egglog's syntax, to be asserted."""
+        """The condition as an egglog command that asserts it."""
         return noted(self.fact, *map(egglog_text, self.args))
 
     def variables(self) -> set[str]:
@@ -60,7 +60,7 @@ Body = tuple[Condition | Atom, ...]
 
 @dataclass(frozen=True)
 class Rule:
-    """Where all of the body holds, the head is made so."""
+    """A Datalog rule: where all atoms of the body hold, those of the head are made to hold."""
 
     body: Body
     head: Body
@@ -68,7 +68,7 @@ class Rule:
     def egglog(self, name: str = "") -> str:
         """The rule in egglog's syntax, under a name that no other rule has.
 
-        Each atom is one more way to join: operators of one to three arguments are looked up at once, not list by list.
+        Each atom is one more join, so an operator of one to three arguments is one atom, not one per cell of a list.
         """
         atoms = (a.egglog(n) if isinstance(a, Condition) else a.egglog() for n, a in enumerate(self.body))
         body, head = " ".join(atoms), " ".join(a.stated() for a in self.head)
@@ -101,7 +101,7 @@ class Fact:
     """A named fact: its argument sorts, its meaning, and the rules that derive it.
 
     kind: "fact"; "hint", which claims nothing of its terms and says only where it pays to look for other facts; or
-    "query", which has no table of its own: stating it looks up what `made` gives.
+    "query", which has no table of its own: a rule or law that lists it looks up the atoms that `made` returns.
     """
 
     name: str
@@ -112,13 +112,13 @@ class Fact:
 
     @property
     def signature(self) -> str:
-        """The fact with the names and sorts of what it speaks of."""
+        """The name of the fact with the names and sorts of its arguments."""
         columns, _ = parameters(self.made)
         return f"{self.name}({', '.join(f'{name}: {type(x).__name__}' for name, x in columns.items())})"
 
     @property
     def hint(self) -> bool:
-        """Whether it claims nothing."""
+        """Whether it is a hint, which claims nothing of its terms."""
         return self.kind == "hint"
 
     @cached_property
@@ -128,7 +128,7 @@ class Fact:
 
     @cached_property
     def pattern(self) -> str:
-        """Of a query its atoms in egglog's syntax, with {0}, {1} ... for the terms, and {place} in its own names."""
+        """The atoms of a query in egglog's syntax, with {0}, {1} ... for the terms, and {place} in names of its own."""
         if self.kind != "query":
             return ""
         columns, others = parameters(self.made)
@@ -177,7 +177,7 @@ def sorts_of(*terms: Term | int | str) -> dict[str, str]:
 
 
 def parameters(f: Callable[..., Any]) -> tuple[dict[str, Term], dict[str, Term]]:
-    """Variables for the parameters of a function, by name: for those by position, and for those by keyword alone.
+    """Pattern variables for the parameters of a function by name: the positional ones, and the keyword-only ones.
 
     Raises TypeError when a parameter has no sort (Clock, Value, ...).
     """
@@ -194,7 +194,7 @@ def parameters(f: Callable[..., Any]) -> tuple[dict[str, Term], dict[str, Term]]
 
 
 def _annotations(f: Callable[..., Any]) -> Mapping[str, Any]:
-    """The annotations of a function, in which sorts need not be imported.  Names alone are looked up, which is fast."""
+    """The annotations of a function, in which sorts need not be imported.  Plain names are looked up, which is fast."""
     known: dict[str, Any] = {}
     for name, written in f.__annotations__.items():
         if isinstance(written, str):
@@ -212,9 +212,10 @@ def rules_of(f: Callable[..., Rules | None]) -> tuple[Rule, ...]:
 
 
 def fact(f: Callable[..., Rules | None]) -> Fact:
-    """Declare a fact by a function of what it speaks of; laws and rules call what is returned to state it of terms.
+    """Declare a fact by a function of its arguments; laws and rules call the result to state the fact of terms.
 
-    The function yields the rules that derive it; where it yields none, only what the program itself shows is known.
+    The function yields the rules that derive the fact; if it yields none, the fact holds only where it is read off the
+    program itself.
     Raises ValueError when the name is taken by a fact that says something else.
 
     >>> @fact
@@ -227,12 +228,12 @@ def fact(f: Callable[..., Rules | None]) -> Fact:
 
 
 def hint(f: Callable[..., Rules | None]) -> Fact:
-    """Declare a fact that claims nothing and says where it pays to look: that it holds of more would only cost time."""
+    """Declare a fact that only says where it pays to look: it claims nothing, and holding of more only costs time."""
     return _declared(f, "hint")
 
 
 def query(f: Callable[..., Sequence[Condition | Atom]]) -> Fact:
-    """Declare a fact that is a query: a function of terms that gives the atoms to be looked up."""
+    """Declare a fact that is a query, by a function of terms that returns the atoms to look up."""
     return _declared(f, "query")
 
 
@@ -262,12 +263,13 @@ def noted(fact: str, *args: str) -> str:
 def facts_text() -> str:
     """Declarations and rules of all facts, for egglog.
 
-    They are functions, not relations, whose rows can be hidden (see `declarations`).
+    Facts are functions of egglog, not relations: queries of relations are slower, as their rows can be hidden (see
+    `declarations`).
     """
     tables = [f"(function {f.name} ({' '.join(f.sorts)}) Unit :merge old)" for f in FACTS.values() if f.kind != "query"]
     return "\n".join([*tables, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
 
 
 def rules_text(name: str, rules: Sequence[Rule]) -> str:
-    """Some rules under a name, for egglog."""
+    """Some rules in egglog's syntax, each named by `name` and its number."""
     return "\n".join(rule.egglog(f"{name} {i}") for i, rule in enumerate(rules))

@@ -86,16 +86,16 @@ DECLARATIONS = """
 
 
 APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
-"""The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
+"""The functions in which queries look up applied operators, by the number of arguments: one atom, no list."""
 
 LISTED = ("list_of", "list_of_one")
-"""The functions that hold lists: of any length, and of one value."""
+"""The functions in which queries look up lists: of any length, and of one value."""
 
 LOOKED_UP = (
     "apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "numeric", "away", "slot", "dtype", "ndim",
     "int_value",
 )  # fmt: skip
-"""All functions: a term of one cannot be made."""
+"""All functions: their terms can be looked up, but not made."""
 
 PARAMS = (
     "none_param", "bool_param", "int_param", "back_param", "large_param", "float_param", "text_param", "end_params",

@@ -16,10 +16,10 @@ __all__ = ["Encoded", "clocks_of", "needed"]
 class Encoded(TermGraph):
     """The terms of a program as the user wrote it: one form per class, and the type of each.
 
-    locations: per loop the line of the user's call.  same_lengths: pairs of terms that are one length.
-    same_numbers: pairs of terms that are one value, the second one made number by number; loose_numbers: where they
-    are equal up to rounding.
-    mode: which laws may rewrite it, but for loops with modes of their own.
+    locations: per loop the line of the user's call.  same_lengths: pairs of terms that are the same length.
+    same_numbers: pairs of terms that are the same value, the second one made number by number; loose_numbers: whether
+    they are equal only up to rounding.
+    mode: which laws may rewrite the program, except for loops with modes of their own.
     """
 
     def __post_init__(self) -> None:
@@ -32,14 +32,14 @@ class Encoded(TermGraph):
 
     @property
     def depth(self) -> int:
-        """How many terms, each made of the one before, there are at most, and states beside them."""
+        """The length of the longest chain of terms, each an argument of the next, plus the number of states."""
         found: dict[int, int] = {}
         for i, f in self.forms():
             found[i] = 1 + max((found[a] for a in f.args), default=0)
         return max(found.values(), default=0) + len(self.states)
 
     def unheld(self, i: int) -> Form:
-        """The form of a term, or of what loops hold in its place."""
+        """The form of the term i or, if i is a value that loops hold, the form of that value outside them."""
         (form,) = self.classes[i]
         while form.kind == "hold":
             (form,) = self.classes[form.args[0]]
@@ -47,7 +47,7 @@ class Encoded(TermGraph):
 
 
 def clocks_of(g: Encoded) -> dict[int, int]:
-    """The clock each term is on; terms come after what they are made of, states aside."""
+    """The clock that each term is on.  Terms must come after their arguments, as they do from the encoder."""
     out: dict[int, int] = {}
 
     def clock(f: Form) -> int:
@@ -63,9 +63,9 @@ def clocks_of(g: Encoded) -> dict[int, int]:
 
 
 def needed(g: Encoded, terms: Iterable[int], lazily: bool = False) -> Iterator[int]:
-    """All that these terms, or the loops that they are computed by, need; themselves, too.
+    """These terms, and all terms that they and the loops that compute them need.
 
-    lazily: of a choice only its condition.
+    lazily: of an `ifelse`, only its condition counts as needed.
     """
     seen: set[int] = set()
     todo = [*terms]

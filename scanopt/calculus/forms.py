@@ -25,7 +25,7 @@ ROOT = -1
 """The clock of what lies outside all loops."""
 
 KEPT = ("stack", "tail", "at", "recent")
-"""Kinds of forms that are what a loop keeps."""
+"""The kinds of forms that are rows of a loop, kept for use outside it."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class ClockInfo:
     """A loop: the clock around it and the class of its number of steps.
 
     labels: the user's names of the scans it stands for.  until: classes of the condition after
-    which it ends, all equal; empty when it runs all its steps.  profile: titles that its times are
-    collected under.  keep: whether buffers of its steps are kept from call to call.  sites: what to
-    call those scans in messages, with the lines of the user's calls.  bounded: whether it is to take little memory,
-    and so reads and keeps only the rows that it does as written.  mode: which laws may rewrite it; None: those that may
-    rewrite what is around it.
+    which it ends, all equal; empty when it runs all its steps.  profile: titles under which its times are
+    collected.  keep: whether buffers of its steps are kept from call to call.  sites: the names of those
+    scans in messages, with the lines of the user's calls.  bounded: whether it must take little memory, and so may
+    read and keep only the rows that it does as written.  mode: which laws may rewrite it; None: those that may
+    rewrite the code around it.
     """
 
     level: int
@@ -134,8 +134,8 @@ class StateInfo:
 class TermGraph:
     """Classes of equal values, the loops and states they speak of, and the results asked for.
 
-    roots: classes of the results; checks: classes of run-time requirements.  written: by class of value the
-    user's scans whose step it was written in, as messages call them.
+    roots: classes of the results; checks: classes of run-time requirements.  written: for a class of values, the
+    user's scans in whose step it was written, by their names in messages.
     """
 
     classes: dict[int, list[Form]] = field(default_factory=dict[int, list[Form]])

@@ -23,7 +23,7 @@ _COMPUTED = ("+", "-", "max", "min", "to-string")
 def with_named_operators(rules: str, name: str) -> str:
     """Rules in egglog's syntax in which operators with parameters, or batched ones, are named before the rules.
 
-    Of those with a variable, parts without one are.
+    Of operators that have variables, the parts without variables are named.
 
     name: what these names begin with; the same operator always gets the same name.
 
@@ -57,7 +57,7 @@ def _sort(term: Node) -> str:
 
 
 def digest(text: str) -> str:
-    """What stands for a text in a name."""
+    """A short hash that stands for a text in a name."""
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
@@ -93,7 +93,7 @@ def ground_terms(query: str) -> Iterator[str]:
 
 
 def _end(text: str, begin: int) -> int:
-    """Where the expression that begins there ends."""
+    """The position after the expression that begins at `begin`."""
     depth, quoted, at = 0, False, begin
     while True:
         match text[at]:

@@ -12,11 +12,11 @@ __all__ = ["with_types_compared"]
 
 _TYPE = re.compile(r"\(= (\w+) \((dtype|ndim) (\w+)\)\)")
 _NOTHING = {"dtype": '""', "ndim": "0"}
-"""What may be added to a type: what is computed in a query is compared after all that is looked up."""
+"""What is added to a type without changing it: a query compares computed terms after all its look-ups."""
 
 
 def with_types_compared(rules: str) -> str:
-    """Rules in egglog's syntax, in which types that are asked for again are compared.
+    """Change rules, in egglog's syntax, so that types that a query asks for again are compared, not joined by.
 
     >>> print(with_types_compared("(rule ((= d (dtype v)) (= d (dtype w))) ((a v w)) :ruleset r)"))
     (rule ((= d (dtype v)) (= dtype_of_w (dtype w)) (= dtype_of_w (+ d ""))) ((a v w)) :ruleset r)

@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 INPLACE = "inplace"
-"""The ruleset without laws: what is computed in place is decided by rules of its own, `scanopt.rewrites.inplace`."""
+"""The name of a ruleset without laws: the rules of `scanopt.rewrites.inplace` decide what is computed in place."""
 
 LICENCES = ("exact", "reassoc", "fast")
 """exact: equal bit for bit; reassoc: rounding may differ; fast: the formula may differ."""
@@ -104,7 +104,7 @@ class Law:
         return [f"(= lhs_ {text})", *(f.replace(text, "lhs_") for f in facts)]
 
     def rule(self, ruleset: str, unite: str = "union", more: str = "") -> str:
-        """The law as an egglog rule.  unite: what is done with both sides.  more: what else is done."""
+        """The law as an egglog rule.  unite: the command applied to both sides.  more: further commands of the rule."""
         left, (right, numbers) = self.equation.left, numbered(self.equation.right)
         body = [*self._query(), *(f"(= {name.head} {n.egglog()})" for n, name in numbers.items())]
         here = left.egglog() if left.args is None else "lhs_"
@@ -116,10 +116,10 @@ class Law:
         return f'(rule ({" ".join(body)}) ({f"{head} {more}".rstrip()}) :ruleset {ruleset} :name "{self.name}")'
 
     def _query(self) -> list[str]:
-        """The left side and the conditions as egglog finds them soonest, which joins in this order where it may.
+        """The atoms of the query, in the order in which it is fastest: egglog joins in this order where it may.
 
-        Facts come first, since few values have them; then the left side; then what all values have, like a type, that
-        of values with facts first.
+        Facts come first, since they hold of few values; then the left side; then queries for what all values have, such
+        as a type, those about values with facts first.
         """
         kinds = {c: FACTS[c.fact].kind for c in self.equation.when}
         facts = [c for c, kind in kinds.items() if kind != "query"]
@@ -131,7 +131,7 @@ class Law:
 
     @property
     def makes_forms(self) -> bool:
-        """Whether its right side may be new: neither a value of the left side, nor required to exist."""
+        """Whether its right side may be a new form: it is neither a variable nor required to exist already."""
         return self.equation.right.args is not None and not self.equation.found
 
     def without(self, condition: int) -> Law:
@@ -152,7 +152,7 @@ class Law:
 
     @cached_property
     def operators(self) -> Sequence[Operator]:
-        """The operators of the table that it may introduce, but for those with parameters that are variables."""
+        """The operators of the table that it may introduce, except those with variables as parameters."""
         return sorted({op for op, fixed in operators_in(self.equation.right) if fixed}, key=lambda op: op.key)
 
     def __str__(self) -> str:
@@ -161,9 +161,10 @@ class Law:
 
 
 def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
-    """A right side with names for the numbers that are computed in it, and what they are.
+    """Replace the integers that are computed in a right side by names; return it, and the name of each integer.
 
-    As conditions they make no match where 64 bits are too few for them; in a right side they would end the run.
+    Computed by the query, an integer that does not fit into 64 bits makes no match; computed in the right side, it
+    would end the run.
     """
     known = {} if numbers is None else numbers
     if isinstance(x, Int) and x.args is not None:
@@ -187,10 +188,11 @@ def law(
 ) -> Callable[[Callable[..., Equation]], Law]:
     """Make a law of a function that states an equation of its parameters.
 
-    licence: "exact" where both sides have the same bits, "reassoc" where sums are rounded otherwise, "fast" where the
+    licence: "exact" if both sides have the same bits, "reassoc" if sums may be rounded differently, "fast" if the
     formula is another one.
-    example, never: programs, functions of named inputs, one or several, on which the law fires, and must not.
-    ruleset: the documented optimization that it belongs to; the name of its file where none is given.
+    example, never: one or several programs (functions of named inputs) on which the law fires, and on which it must
+    not.
+    ruleset: the documented optimization that it belongs to; by default the name of its file.
     enabling, source, folds, stepwise: as in `Law`.
     Raises TypeError when a parameter has no sort (Clock, Value, ...) or the function returns no equation of terms,
     and ValueError when the licence is unknown, a condition is not a registered fact, or a variable is bound nowhere.
@@ -218,7 +220,7 @@ def law(
 
 
 def _stated(name: str, found: Any) -> Equation:
-    """What the function of a law returned, if that is an equation of terms under conditions."""
+    """Check that `found`, returned by the function of a law, is an equation of terms under conditions; return it."""
     if not isinstance(found, Equation):
         raise TypeError(f"law {name} must return an Equation, found {found!r}")
     for side in (found.left, found.right):
@@ -320,7 +322,7 @@ def known_laws(extra: Iterable[Law] = ()) -> tuple[Law, ...]:
 def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
     """The laws of a name: one law, or those of a ruleset.
 
-    Raises ValueError, naming laws and rulesets that are near, where there is none.
+    Raises ValueError where there is none, suggesting laws and rulesets with similar names.
 
     >>> [x.name for x in named_laws(standard_laws(), "push_out_seq")][1:]
     ['stack_of_sequence', 'equal_sequences']
@@ -349,7 +351,7 @@ def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law
 
 
 def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = ()) -> tuple[Law, ...]:
-    """Those of some laws that a licence allows, without the excluded ones.
+    """The laws among `laws` that the licence `fp` allows, without the excluded ones.
 
     exclude: names of laws or of rulesets ("inplace" among them, which has none).  Raises ValueError for an unknown
     licence or name, TypeError where exclude is no list of names.

@@ -15,7 +15,7 @@ __all__ = ["checked", "operator", "parameters_of"]
 def parameters_of(op: Operator) -> tuple[str, Param]:
     """The name of an operator with those of its parameters, and their values, as terms.
 
-    Of numbers that count from the end of an axis, the bounds of slices, a term has what they count, at least 1.
+    A negative bound of a slice counts from the end of the axis: its term, `back_param`, has the count, at least 1.
 
     >>> parameters_of(Operator.make("sum", axis=(0,), keepdims=False))[0]
     'sum(axis, keepdims)'
@@ -25,7 +25,7 @@ def parameters_of(op: Operator) -> tuple[str, Param]:
 
 
 def operator(signature: str, params: Param) -> Operator:
-    """The operator that is made of these.  Parameters that are variables, or computed, stay terms."""
+    """The operator of this signature and these parameters; those that are variables, or computed, stay terms."""
     name, _, names = signature.rstrip(")").partition("(")
     return Operator(name, tuple(zip(filter(None, names.split(", ")), _values(params), strict=True)))
 
@@ -102,7 +102,7 @@ def _tuples(x: Any) -> Any:
 
 
 def checked(name: str, **params: Any) -> Operator:
-    """An operator, numbers and texts of which may be variables.  Raises ValueError for one that cannot be."""
+    """The operator `name`; numbers and texts in `params` may be variables.  Raises ValueError if none can exist."""
     made = Operator.make(name, **{k: _tuples(v) for k, v in params.items()})
     if params:
         numbers = itertools.count()

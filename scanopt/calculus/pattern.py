@@ -24,13 +24,13 @@ class Atom:
     args: tuple[Term | int | str, ...]
 
     def egglog(self) -> str:
-        """The atom in egglog's syntax, to be looked up."""
+        """The atom as part of an egglog query."""
         return (
             f"({' '.join([self.head, *(a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args)])})"
         )
 
     def stated(self) -> str:
-        """The atom in egglog's syntax, to be done."""
+        """The atom as an egglog command."""
         return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
 
     def variables(self) -> set[str]:
@@ -57,7 +57,7 @@ class Term:
         return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
 
     def pattern(self) -> str:
-        """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
+        """The pattern as part of an egglog query: up to three arguments are looked up at once, not list by list."""
         if self.args is None:
             return self.head
         table, args = self._looked_up(self.args)
@@ -81,11 +81,11 @@ class Term:
         return Atom("!=", (self, other))
 
     def equals(self, other: Term | int | str) -> Atom:
-        """The atom that makes both equal."""
+        """The action that unites both."""
         return Atom("union", (self, other))
 
     def gets(self, value: Term | int | str) -> Atom:
-        """The atom that sets the value of a function: dtype(v).gets(d)."""
+        """The action that sets the value of a function: dtype(v).gets(d)."""
         return Atom("set", (self, value))
 
     def variables(self) -> set[str]:
@@ -111,7 +111,7 @@ class Term:
 
 
 SPECIAL: dict[str, Callable[..., str]] = {}
-"""How terms of some constructors are printed: functions of what they are made of."""
+"""How terms of some constructors are printed: by constructor, a function of its arguments."""
 
 _INFIX = {"+", "-"}
 
@@ -124,7 +124,7 @@ def egglog_text(x: Term | int | str) -> str:
 
 
 def _fixed(x: Term) -> list[Term]:
-    """The elements of a list that is written out to its end, else nothing."""
+    """The elements of an argument list that is written out to its end; otherwise an empty list."""
     out: list[Term] = []
     while x.head == "cons" and x.args is not None:
         first, x = (a for a in x.args if isinstance(a, Term))

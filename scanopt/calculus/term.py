@@ -37,7 +37,7 @@ __all__ = [
 
 
 def _apply_text(op: Any, args: Any) -> str:
-    """An operator of some arguments, as one writes it: x + y, exp(x), x[0]."""
+    """An applied operator in the usual notation: x + y, exp(x), x[0]."""
     texts = elements(args)
     if op.head not in ("prim", "prim_with"):
         return f"{op}({', '.join(texts)})"
@@ -48,7 +48,7 @@ def _apply_text(op: Any, args: Any) -> str:
 
 
 def _number_text(key: Any) -> str:
-    """A constant by its key."""
+    """The number that a constant's key stands for, as text; "" for a key of which no number is known."""
     match key:
         case Term(head="+", args=("int64:", Term(args=(number,)))):
             return number_text(number)
@@ -68,7 +68,7 @@ SPECIAL |= {
 
 
 def _infix(name: str) -> Callable[[Value, Value], Value]:
-    """An operator of the table that is written between two values."""
+    """The method by which Python writes an operator of the table between two values."""
     return lambda x, other: apply(prim(Operator(name)), x, _beside(x, other))
 
 
@@ -129,7 +129,7 @@ class Value(Term):
 
     @property
     def shape(self) -> _Shape:
-        """Its lengths: x.shape[0]."""
+        """The lengths of its axes: x.shape[0]."""
         return _Shape(self)
 
 
@@ -141,7 +141,7 @@ class _Shape:
     __iter__ = None
 
     def __getitem__(self, axis: Int | int) -> Value:
-        """One of them."""
+        """The length along an axis."""
         return apply(ops("shape_i", axis=axis), self.of)
 
 
@@ -149,7 +149,7 @@ class Op(Term):
     """An operator; it is called with the values that it is applied to, and by keyword with parameters of its own."""
 
     def __call__(self, *args: Value | Args, **params: Any) -> Value:
-        """This operator of some values, or of a whole list of them."""
+        """Apply this operator to some values, or to a whole list of them; `params` are parameters of the operator."""
         if not params:
             return apply(self, *args)
         if self.head not in ("prim", "prim_with"):
@@ -173,9 +173,10 @@ class _Operators:
             raise AttributeError(str(error)) from None
 
     def __call__(self, name: str, **params: Any) -> Op:
-        """The operator of a name with some parameters.
+        """The operator of the table called `name`, with parameters.
 
-        Raises ValueError for a name that is not in the table, naming those near, and for parameters that it has not.
+        Raises ValueError for a name that is not in the table, suggesting similar ones, and for parameters that the
+        operator does not have.
 
         >>> print(ops("fold", ufunc="add"))
         fold{ufunc=add}
@@ -199,12 +200,12 @@ def variable(sort: type[T], name: str) -> T:
 
 
 def apply(op: Op, *values: Value | Args) -> Value:
-    """op of the arguments, all on the same clock; Args in the end stand for the rest of them, or for all."""
+    """op applied to the arguments, all on the same clock; Args at the end stand for the rest of them, or for all."""
     return Value("apply", (op, args(*values)))
 
 
 def args(*values: Value | Args) -> Args:
-    """A list of values; Args in the end stand for the rest of it.
+    """A list of values; Args at the end stand for the rest of it.
 
     >>> print(args(Value("x"), Args("rest")))
     (x, *rest)
@@ -228,7 +229,7 @@ def nil() -> Args:
 
 
 def cons(first: Value, rest: Args) -> Args:
-    """A list of arguments with one more in front."""
+    """The list `rest` with `first` in front."""
     return Args("cons", (first, rest))
 
 
@@ -239,7 +240,7 @@ def prim(op: Operator) -> Op:
 
 
 def operator_of(op: Op) -> Operator:
-    """The operator that a term is.  Parameters that are variables, or computed, stay terms."""
+    """The table's operator that the term `op` stands for.  Parameters that are variables, or computed, stay terms."""
     assert op.args is not None
     if op.head == "prim":
         return Operator(str(op.args[0]))

@@ -1,7 +1,7 @@
-"""The terms of the calculus: its constructors, and what is known of terms by functions.
+"""The constructors of the calculus, and its functions, such as `dtype`, that give what is known of a term.
 
 A clock is one loop.  A Value is an array outside all loops, or on a clock: one array per step.
-Meanings (t is the step): see the docstring of each function.
+The docstring of each function gives the meaning of its term; t is the step.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def const_int(k: Int | int) -> Value:
 
 
 def const_at(c: Clock, key: Text | str) -> Value:
-    """The constant with this key on c: held by every loop from the outermost to c, itself where c is the root."""
+    """The constant with this key on c: held by each loop from the outermost to c; on the root, the constant itself."""
     return Value("const_at", (c, key))
 
 
@@ -102,7 +102,7 @@ def vmap(op: Op, flags: Text | str) -> Op:
 
 
 def one_row(c: Clock, x: Value, p: Clock) -> Value:
-    """x as the last row of a trace of c, which is within p; no row where c runs no step."""
+    """x, on p, as the last row of a trace of c, a loop in p: one row, or none if c runs no step."""
     return ops.repeat_rows(x, ops.minimum(steps(c), const_at(p, "int64:1")))
 
 
@@ -117,7 +117,7 @@ def as_row(x: Value) -> Value:
 
 
 def row_of(rows: Value, x: Value, p: Clock) -> Value:
-    """x, on p, as the last row of a trace with as many rows as `rows` has; no row where it has none."""
+    """x, on p, as the last row of a trace with as many rows as `rows`: one row, or none if `rows` has none."""
     return ops.repeat_rows(x, ops.minimum(rows.shape[0], const_at(p, "int64:1")))
 
 
@@ -137,19 +137,19 @@ def upto(c: Clock, n: Value) -> Clock:
 
 
 def chunks(c: Clock) -> Clock:
-    """The loop over chunks of so many steps of c each; values on it have a row for each of these steps."""
+    """The loop over chunks of consecutive steps of c; values on it have one row for each step of the chunk."""
     return Clock("chunks", (c,))
 
 
 def lift(c: Clock, d: Clock) -> Clock:
-    """The loop d inside c, once beside it for all steps of c: values on it have an axis for the steps of c in front."""
+    """The loop d, written inside c, run once beside c for all steps of c, which are a new first axis of its values."""
     return Clock("lift", (c, d))
 
 
 def lifted(c: Clock, d: Clock) -> Move:
     """From d inside c to lift(c, d): the values at all steps of c, along a new first axis.
 
-    Where d has ended, its last ones.
+    At steps of c at which d has ended already, these are its last values.
     """
     return Move("lifted", (c, d))
 
@@ -194,7 +194,7 @@ def to_step(c: Clock, t: Int | int) -> Move:
     return Move("to_step", (c, t))
 
 
-# Terms that rules alone write
+# Terms that only rules make
 
 
 def input_(key: Text) -> Value:
@@ -213,7 +213,7 @@ def loop(number: Text) -> Clock:
 
 
 def under(m: Move, d: Clock) -> Clock:
-    """The loop d, in the clock that m starts from, where m leads to."""
+    """The re-timed copy of d, a loop in the clock that m starts from: it lies in the clock that m leads to."""
     return Clock("under", (m, d))
 
 
@@ -238,12 +238,12 @@ def scaled(s: State, a: Value) -> State:
 
 
 def continued(m: Move, s: State, w: Value) -> State:
-    """The state on joint(m) that becomes both(m, v, w), where s becomes v."""
+    """The state on joint(m) whose update is both(m, v, w), where v is the update of s."""
     return State("continued", (m, s, w))
 
 
 def both_args(m: Move, xs: Args, ys: Args) -> Args:
-    """The values of two lists, two by two, on joint(m)."""
+    """The list of both(m, x, y) for each pair of values x of xs and y of ys."""
     return Args("both_args", (m, xs, ys))
 
 
@@ -276,31 +276,31 @@ def int_value(v: Value) -> Int:
 
 
 def held_as(c: Clock, v: Value) -> Value:
-    """One of the values that v, held by c, is at every step: always the same one."""
+    """An x such that v = hold(c, x); of several equal ones always the same."""
     return Value("held_as", (c, v))
 
 
 def added(X: Value) -> Value:
-    """One of the values that the rows of X add up to: always the same one."""
+    """A value that is the sum of the rows of X; of several equal ones always the same."""
     return Value("added", (X,))
 
 
 def numeric(v: Value) -> Int:
-    """What is known of a product or a factor v: 3, it is a number; 2, it is made of constants, or numbers stay with it;
-    1, it is a product of something and a number greater than one; 0, none of these.
+    """What is known of v, a product or a factor: 3 if it is a number; 2 if it is made of constants, or numbers stay
+    with it; 1 if it is the product of something and a number greater than one; 0 if none of these is known.
     """
     return Int("numeric", (v,))
 
 
 def away(v: Value) -> Int:
-    """How many operators there are between v and the state whose spine it is on, at least; 100 where one of them is not
-    on the spine.  Below zero v does not depend on the state: -1, or -2 for a constant.
+    """The smallest number of operators known between v and the state whose spine it is on; 100 where one of them is
+    not on the spine.  Below zero v does not depend on the state: -1, or -2 for a constant.
     """
     return Int("away", (v,))
 
 
 def applied(op: Op, *values: Value) -> Value:
-    """One of the values that op of one, two or three values is: looked up at once, not list by list."""
+    """The value of op applied to one, two or three values, looked up in one atom, not list by list."""
     return Value(APPLIED[len(values)], (op, *values))
 
 
@@ -310,7 +310,7 @@ def slot(xs: Args, r: Int, k: Int | int) -> Value:
 
 
 def subsume(x: Value) -> Atom:
-    """The atom that puts a form out of reach of rules."""
+    """The action that hides the form x from all rules."""
     return Atom("subsume", (x,))
 
 

@@ -18,7 +18,7 @@ __all__ = ["RANKED", "ranks"]
 
 _SORTS = ("Value", "Clock", "State", "Args", "Move")
 _LEFT_OUT = ("on", "on_args", "both", "both_args", "const_at")
-"""Constructors of terms that are always written as others, too."""
+"""Constructors of which each term is always equal to a term of another constructor."""
 
 RANKED: dict[str, tuple[str, ...]] = {
     name: tuple(sorts.split())
@@ -58,8 +58,8 @@ def _terms(rows: Mapping[str, Iterable[Row]]) -> Iterator[_Waiting]:
 
 
 class _Waiting:
-    """A term with arguments that are not ranked yet.  place: of its constructor.  classes: which arguments are
-    classes."""
+    """A term that waits until its arguments are ranked.  place: of its constructor in `RANKED`.  classes: whether
+    each argument is a class."""
 
     __slots__ = ("_args", "_classes", "_missing", "_place", "out")
 

@@ -54,6 +54,6 @@ def _clearing(table: tuple[str, str, str]) -> str:
 
 
 def _restoring(text: str) -> list[str]:
-    """The ruleset that restores what a text has named."""
+    """The ruleset that restores the operators that a text names."""
     named = " ".join(union for _, union in _NAMED.findall(text))
     return [f"(ruleset {RESTORING})", f"(rule (({CLEARED} {CLEARED}_0)) ({named}) :ruleset {RESTORING})"]

@@ -1,8 +1,8 @@
 """Rules for `both(m, v, w)`: v at the steps of one loop and w at those before or after it; one rule per form.
 
 `both` moves inwards through operators that v and w have in common, down to rows of one array, values that never change,
-and states that are handed on.  What is read of the end of a loop is an error where that has no step, and so it stays:
-`given(i, n)` is i, if n is not 0.  A form without a rule stays unknown; a term that contains it is never chosen.
+and states that are handed on.  To read the last row of a loop that takes no step is an error, and must stay one:
+`given(i, n)` is i, and raises if n is 0.  A form without a rule stays unknown; a term that contains it is never chosen.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _types(m: Move, k: Int, t: Text, v: Value, w: Value, z: Value) -> Rules:
 def _operators(
     m: Move, op: Op, q: Args, r: Args, t: Text, v: Value, w: Value, x: Value, xs: Args, y: Value, ys: Args, z: Value
 ) -> Rules:
-    """Operators of values that the text computes alike: forms that laws found would pair all with all."""
+    """Operators of values that the text computes alike: of forms that laws found, each would pair with each."""
     yield when(computed_alike(m, v, w), xs.is_(args())).then(lists_computed_alike(m, xs, xs))
     yield when(computed_alike(m, v, w), xs.is_(args(v, r)), ys.is_(args(w, q)), lists_computed_alike(m, r, q)).then(
         lists_computed_alike(m, xs, ys)
@@ -140,14 +140,14 @@ def _operators(
 
 
 def _states(j: Int, m: Move, q: State, r: State, s: State, t: State, v: Value, w: Value, x: Value) -> Rules:
-    """Where a loop of first steps is one of those that it is part of, equal states would be continued without end."""
+    """States with equal updates are united: if a loop is its own first part, they would be continued without end."""
     yield when(q.is_(continued(m, s, w)), becomes(s, v)).then(becomes(q, both(m, v, w)))
     yield when(q.is_(continued(m, s, w)), becomes(q, v), becomes(r, v)).then(q.equals(r))
     yield when(q.is_(continued(m, s, w)), r.is_(continued(m, t, x)), passed_on(s, t, j)).then(passed_on(q, r, j))
 
 
 def _products(c: Clock, d: Clock, g: Int, k: Int, m: Move, op: Op, W: Value, x: Value, y: Value) -> Rules:
-    """What is multiplied by several matrices in a loop is so in a longer one."""
+    """A value that several matrices multiply in a loop is multiplied by them in a longer loop, too."""
     for way in (followed(c, d), and_last(c), and_first(c)):
         yield when(numbered_beside(c, x, W, op, g, k), computed_alike(m, x, y), m.is_(way)).then(
             numbered_beside(joint(m), both(m, x, y), W, op, g, k)
@@ -179,7 +179,7 @@ def _two_loops(
 
 
 def _one_step_more(c: Clock, m: Move, X: Value, x: Value, z: Value) -> Rules:
-    """A row that the step beside the loop reads may be missing, which is an error: the array is given if it is not."""
+    """The row that the step beside the loop reads may be missing, which is an error: then `given` raises it."""
     loop = joint(m)
     for beside, row, rest in ((and_last, X[-1], X[:-1]), (and_first, X[0], X[1:])):
         there = ops.given(X, X.shape[0])
@@ -191,7 +191,7 @@ def _one_step_more(c: Clock, m: Move, X: Value, x: Value, z: Value) -> Rules:
 
 
 def _step_after(c: Clock, i: Value, m: Move, s: State, S: Value, v: Value, y: Value, z: Value) -> Rules:
-    """What the last step makes of a state is in the result alone."""
+    """The step after the loop starts from the state's last value, S[-1]; its own update y is in the result alone."""
     handed_on = (
         z.is_(both(m, delay(c, i, s, 1), S[-1])), m.is_(and_last(c)), S.is_(stack(c, v)), becomes(s, v),
         computed_alike(m, v, y),

@@ -18,9 +18,9 @@ Row = tuple[tuple[Any, ...], Any]
 
 
 class OperatorTables:
-    """Operators by the engine's numbers, each made when it is first asked for: the rules name far more than there are.
+    """Operators by the engine's numbers, each made when it is first asked for: rules name far more than a program has.
 
-    rows: of a table, as they are read from the engine.
+    rows: gives the rows of a table as they were read from the engine.
     """
 
     def __init__(self, rows: Callable[[str], Sequence[Row]]) -> None:

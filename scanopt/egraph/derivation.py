@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Derivation", "Look", "derivation"]
 
 _PART, _CLASS, _ANY, _FACTS, _FACTS_ALONE = 0.5, 0.25, 2.0, 4.0, 100.0
-"""What a step costs beside 1 for two forms that a law made equal: for each form that these are made of; from a form to
-any other one of its class, which a law with a variable on one side says; between any two, with variables on both; by
-facts and re-timing, which go on from what a law made, to another form; and to one that was written."""
+"""Weights added to 1 for a step of a path: `_PART` for each inner form of an equality that a law stated; `_CLASS` if
+one side of it is a variable, so that the step leads to any form of the class; `_ANY` if both sides are; `_FACTS` for a
+step by facts and re-timing, which go on from what a law made, and `_FACTS_ALONE` for one to a written form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def derivation(look: Look, chosen: Iterable[Form] | None = None) -> Derivation:
 
 
 class _Search:
-    """Laws that are in use, and the forms that they matched."""
+    """Collects the laws that lead to forms, and the forms on the way."""
 
     def __init__(self, look: Look) -> None:
         self._graph, self._from = look.graph, look.provenance

@@ -30,7 +30,7 @@ _LENGTH = Op.make("shape_i", axis=0)
 _SUM = Op.make("sum", axis=(0,), keepdims=False)
 FIRST_ROWS = Op.make("getitem", index=(("slice", None, "in", None),))
 MOST_TAKEN_APART = 3
-"""Loops of more steps than these are not taken apart (see `rewrites/few_steps.py`)."""
+"""Loops of more steps than this are not unrolled (see `rewrites/few_steps.py`)."""
 
 Slot = ScanSequence | NonSequence | tuple[State, int]
 
@@ -84,7 +84,7 @@ class Encoder:
         return self.graph
 
     def _completed(self) -> list[int]:
-        """Encode what steps compute for later ones and check, and what ends loops; the checks."""
+        """Encode all pending updates, end conditions and requirements of loops; return the terms of the latter."""
         checks: list[int] = []
         while self._pending or self._checks or self._endings:
             while self._endings:
@@ -114,7 +114,7 @@ class Encoder:
         return {doubtful[s] for s in changing(self.graph, known_lengths(self.graph)) if s in doubtful}
 
     def _unread(self) -> dict[int, tuple[State, LoopScope]]:
-        """States of which steps read at most lengths, and whose lengths are not all given by their types."""
+        """The states of which steps read nothing but lengths, and whose shape the types do not fix."""
         g = self.graph
         delays = {i: f.state for i, f in g.forms() if f.kind == "delay"}
         readers = (f for _, f in g.forms() if f.operator is None or f.operator.name != "shape_i")
@@ -123,9 +123,10 @@ class Encoder:
         return {i: (s, scope) for i, s, scope in states if i not in read and not _keeps_shape(s)}
 
     def tell_lengths(self) -> None:
-        """State equalities of lengths: each length that equals one of an array further out, or a number.
+        """Record in `same_lengths` which lengths equal a length of an array further out, or a number.
 
-        If x[:n] is all of x, n is its length; a minimum of some lengths is added under each of its names.
+        If x[:n] is all of x, n is the length of x.  Terms of one loop that are the minimum of the same lengths are
+        recorded as equal.
         """
         g = self.graph
         clocks, scalar = clocks_of(g), TensorType("int64", ())
@@ -232,7 +233,7 @@ class Encoder:
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
     def _checked(self, kept: Variable, scope: LoopScope) -> int:
-        """What a step gives; where it is what states become, with the shape of each that is watched."""
+        """Encode `kept`, a result of a step; if it updates watched states, with a check that it has their shape."""
         found = self._encode(kept, scope)
         for state in scope.scan.states:
             if state.output_state is kept and state in self._watched:

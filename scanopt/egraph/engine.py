@@ -31,11 +31,11 @@ from scanopt.forks import STARTING
 __all__ = ["Engine", "EngineError", "RunReport", "TableRows", "begin_to_start", "take"]
 
 _IDLE = max(2, os.cpu_count() or 1)
-"""Processes that are kept when no thread needs them."""
+"""The most processes that are kept while no program uses them."""
 
 
 SPARE = 80_000_000
-"""Bytes that a process may grow by before another one takes its place: an engine keeps reports of all that was run."""
+"""Bytes by which a process may grow before it is replaced: an engine keeps a report of every run."""
 
 
 class EngineError(RuntimeError):
@@ -55,7 +55,7 @@ class RunReport:
 class TableRows:
     """The rows of a relation or function: arguments and value.
 
-    Integers and strings are themselves, a class is a number.  sort: of the values.
+    Integers and strings are themselves, a class is a number.  sort: the sort of the values.
     """
 
     sort: str
@@ -68,7 +68,7 @@ class _Process:
     def __init__(self) -> None:
         command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
         self.texts: dict[str, int] = {}
-        """Keys of the rules that it has, in the order of their last use."""
+        """The texts of rules that the process has, by text the key, least recently used first."""
         self._begun = 0
         self.broken = False
         self._owed = 0
@@ -173,7 +173,7 @@ class _Process:
 
 _ALL: set[_Process] = set()
 _FREE: list[_Process] = []
-"""Those that no program is in, in the order of their last use."""
+"""The processes that no program uses, least recently used first."""
 
 _OUT_OF_MEMORY = (
     "memory allocation of", "MemoryError", "annot allocate memory", "failed to map segment", "out of memory",
@@ -243,12 +243,13 @@ class Engine:
         read: float,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[RunReport, int, float]:
-        """Run commands, rulesets of facts, one after the other, then commands, and laws, in one request.
+        """Run, in one request, the commands `first`, rulesets of facts one after the other, then commands and laws.
 
-        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all (updated: whether
-        the same could find anything once more), the number of rows of the counted tables, and how many times the memory
-        that the program takes is left.  Facts stop as well with more rows than `most`, or less memory left than `read`
-        times.  meanwhile: what this process does while that runs.  Raises as `run` does.
+        facts: rulesets, each with whether it runs until nothing new follows.  Facts stop early if the counted tables
+        have more than `most` rows, or free memory is less than `read` times the memory that the program takes.
+        meanwhile: called in this process while the engine runs.  Returns a report of everything (updated: whether
+        another such round could find anything), the number of rows of the counted tables, and the ratio of free memory
+        to the memory that the program takes.  Raises as `run` does.
         """
         self._process.tell("round", first, facts, then, laws, counted, most, read)
         meanwhile()
@@ -315,7 +316,7 @@ def take(text: str) -> Engine:
 
 
 def begin_to_start() -> None:
-    """Have a process start where none is free: meanwhile the rules that it is to have can be written.
+    """Start a process if none is free: it starts while this process writes the rules for it.
 
     Raises as `take` does.
     """

@@ -1,8 +1,8 @@
-"""What programs add to the rules of an engine, and what of it may stay when they are removed.
+"""What programs add to the rules of an engine, and which additions may stay when a program is removed.
 
-Removing a rule takes a new level of the engine, which copies all rules: longer than a small program takes.  A name that
-tells all that it stands for need not be removed: whoever uses it again says the same by it, and rules in a ruleset that
-nobody runs cost nothing.
+Removing a rule takes a new level of the engine, which copies all rules: longer than a small program takes.  An addition
+need not be removed if its name determines what it stands for: a program that uses the name again means the same by it,
+and rules in a ruleset that nobody runs cost nothing.
 
 The engine's process imports this file by its path, so it imports nothing of the project.
 """
@@ -16,17 +16,17 @@ from typing import Any
 __all__ = ["CLEARED", "CLEARING", "LASTING", "RESTORING", "Additions"]
 
 CLEARING, CLEARED, RESTORING = "clearing", "cleared", "restoring"
-"""What the rulesets are named after that delete the rows of a table, the relation that says that all were deleted, and
-the ruleset that brings back those of the text."""
+"""The prefix of the rulesets that delete the rows of one table; the relation that says that all rows were deleted; the
+ruleset that restores the rows of the rules themselves."""
 
 LASTING = "lasting_"
-"""How names begin, perhaps after "facts_", that tell all that they stand for: names of operators and of rulesets."""
+"""The prefix, perhaps after "facts_", of names of operators and rulesets that determine all that they stand for."""
 
 _LASTING = 200
-"""Commands that add such names and are kept, at most."""
+"""The most commands adding such names that are kept."""
 
 _TOGETHER = 2000
-"""Rulesets made of others that are kept, at most."""
+"""The most rulesets combined from others that are kept."""
 
 _COMBINED = re.compile(r"\s*\(unstable-combined-ruleset (\S+)")
 _ADDS = re.compile(r"\((?:relation|constructor|function|ruleset|rule|rewrite|birewrite|let|sort|datatype)\b")
@@ -36,23 +36,23 @@ _OPERATOR = re.compile(r"\s*\(constructor ([^\s()]+) \(\) (?:Op|Param)\) (\(unio
 
 
 class Additions:
-    """What programs have added to the rules of an engine.  run: makes it run a command."""
+    """What programs have added to the rules of an engine.  run: makes the engine run a command."""
 
     def __init__(self, run: Callable[[str], list[Any]]) -> None:
         self._run = run
         self._combined: dict[str, str] = {}
         self._added: list[str] = []
-        self._lasting: dict[str, str] = {}  # commands, and what of each a program repeats that uses it again
+        self._lasting: dict[str, str] = {}  # by command, the part of it that a program runs that uses it again
         self._used: dict[str, None] = {}  # those of this program
         self._clearing: list[str] = []  # the rules that delete rows of operators, not needed before the first deletion
 
     @property
     def must_go(self) -> bool:
-        """Whether something is there that may not stay, or too much."""
+        """Whether there are additions that may not stay, or too many."""
         return bool(self._added) or len(self._lasting) > _LASTING or len(self._combined) > _TOGETHER
 
     def run(self, command: str) -> list[Any]:
-        """Run a command of a program; one that adds what is there already does no more."""
+        """Run a command of a program; what it adds and is there already is not added again."""
         if together := _COMBINED.match(command):
             if together[1] in self._combined:
                 return []
@@ -78,7 +78,7 @@ class Additions:
         return found
 
     def before_clearing(self) -> None:
-        """Have the rows of all operators deleted with the others."""
+        """Add the rules that delete the rows of named operators."""
         for rule in self._clearing:
             self._run(rule)
         self._clearing = []
@@ -93,11 +93,11 @@ class Additions:
             self._run(self._lasting[command])
 
     def forget(self) -> None:
-        """Note that all has gone."""
+        """Note that all additions are gone."""
         self._added, self._combined, self._lasting, self._used, self._clearing = [], {}, {}, {}, []
 
     def again(self) -> None:
-        """Add again, after all has gone, what this program has added, and rulesets made of what is there."""
+        """After all additions were lost, add those of this program again, and rulesets combined from what is there."""
         added, used, combined = self._added, self._used, self._combined
         self.forget()
         for command in (*used, *added):
@@ -110,7 +110,7 @@ class Additions:
 
 
 def _may_stay(command: str) -> bool:
-    """Whether all names that a command adds tell what they stand for."""
+    """Whether all names that a command adds determine what they stand for."""
     names = [a or b for a, b in _NAMES.findall(command)]
     rules = sum(command.count(f"({kind} ") for kind in ("rule", "rewrite", "birewrite"))
     return rules == command.count(":ruleset ") and all(map(_LASTS.fullmatch, names))

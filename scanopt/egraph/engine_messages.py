@@ -28,7 +28,7 @@ def receive(file: int) -> Any:
 
 
 def _read(file: int, size: int) -> bytes:
-    """Read that many bytes; none if the input ends before."""
+    """Read `size` bytes; no bytes if the input ends earlier."""
     out = bytearray()
     while len(out) < size:
         if not (part := os.read(file, min(size - len(out), 1 << 24))):

@@ -44,22 +44,22 @@ else:  # started by its path
     rules = loaded("engine_rules", os.path.join(here, "engine_rules.py"))
 
 KEPT = 3
-"""Sets of rules, of those used last, for which an engine (about 20 MB) is kept: of programs, of storage, with notes."""
+"""Sets of rules, the last ones used, whose engines (20 MB each) are kept: of programs, of storage, with provenance."""
 
 _SHARE = 20
-"""A process does at least so many times the work of its start before it is worn out."""
+"""A process is worn out only after it has worked this many times as long as loading its rules took."""
 
 _AT_ONCE = 8
-"""Runs of facts in one command, at most."""
+"""The most runs of a ruleset of facts in one command."""
 
 _LOOK = 2000
-"""Matches of facts between two looks at what room there is: rows are made by these alone."""
+"""Matches of facts between two checks of rows and memory: only matches make rows."""
 
 CHECK_FAILED = "heck failed"
-"""What egglog says of a check that does not hold, which changes nothing."""
+"""Part of egglog's message about a check that does not hold; such a check changes nothing."""
 
 _LARGE = 20_000
-"""From so many rows on, a new level of the engine takes less than rules that take the rows out."""
+"""With more rows than this, a new level of the engine takes less time than rules that delete the rows."""
 
 
 class Server:
@@ -141,7 +141,7 @@ class Worker:
         return float(self._rules.seconds) if self._rules else 0.0
 
     def _told(self, command: str) -> list[Any]:
-        """What a command comes to."""
+        """Run a command and return its results."""
         return list(self._rules.run(command))
 
     def answer(self) -> None:
@@ -191,7 +191,7 @@ class Worker:
         self.ready = True
 
     def _cleared_out(self) -> bool:
-        """Delete all rows by rules; return whether nothing of the program is left, and all rows of the rules are."""
+        """Delete all rows by rules; return whether the rows of the rules, and no others, are left."""
         rows = self._sizes()
         if self._failed or self._clears is False or sum(rows.values()) > _LARGE:
             return False
@@ -210,7 +210,7 @@ class Worker:
         return self._clears
 
     def _delete(self, rulesets: set[str]) -> None:
-        """Run rulesets that delete rows, as one ruleset with all that were needed before."""
+        """Run rulesets that delete rows, combined with all that earlier programs needed."""
         if not rulesets <= self._clearing:
             self._clearing |= rulesets
             parts = " ".join(sorted(self._clearing))
@@ -229,7 +229,7 @@ class Worker:
     # What is asked about a program
 
     def run(self, text: str) -> list[Any]:
-        """What the commands of a text come to: reports of runs."""
+        """Run the commands of a text; return the reports of its runs of rules."""
         found: list[Any] = []
         for command in rules.commands(text):
             found += self._additions.run(command)
@@ -252,11 +252,11 @@ class Worker:
         most: int,
         read: float,
     ) -> list[Any]:
-        """Run commands, rulesets of facts, commands, and laws: a report of it all, rows of counted tables, and memory.
+        """Run commands, rulesets of facts, commands, and laws; return a report, rows of counted tables, and memory.
 
-        Facts stop with more rows than `most`, or where less than `read` times the memory taken is left.  Seconds are
-        those of the commands.  Updated: whether the laws found anything, or facts were stopped; where neither is so,
-        the same would find nothing once more, however much followed from what was there before.
+        Facts stop if there are more than `most` rows, or if less than `read` times the memory taken is left.  The
+        report has no seconds of facts.  Updated: whether the laws found anything, or facts were stopped; if neither,
+        another round would find nothing, however much the facts derived in this one.
         """
         reports = self.run(first)
         seen, stopped = 0, False
@@ -273,7 +273,7 @@ class Worker:
         return [(updated, *together([*reports, *last])), *self.counted(counted)]
 
     def _runs(self, ruleset: str, again: bool) -> Iterator[Any]:
-        """Run a ruleset once, or until nothing new follows; the reports of it."""
+        """Run a ruleset once or, with `again`, until nothing new follows; yield the reports."""
         runs = most = _AT_ONCE if again else 1
         while runs == most:  # the command, unlike `repeat` in a schedule, ends with the first run that finds nothing
             (result,) = self._told(f"(run {ruleset} {most})")
@@ -321,16 +321,16 @@ class Worker:
 
 
 def run(engine: Any, text: str) -> list[Any]:
-    """What the commands of a text come to.
+    """Run the commands of a text, one by one; return their results.
 
-    They are run one by one: every term that is parsed keeps the whole text it stands in, and all rules at once, or
-    a few thousand folded constants, take gigabytes.
+    Every term that is parsed keeps the whole text in which it stands: all rules at once, or a few thousand folded
+    constants, would take gigabytes.
     """
     return [result for command in rules.commands(text) for result in engine.run_program(*engine.parse_program(command))]
 
 
 def plain(result: Any, timed: bool = True) -> Any:
-    """The result of a command as plain data, with the number of runs and seconds; None if it has no result."""
+    """The report of a command as plain data, with seconds and the number of runs; None if it has no report."""
     report = getattr(result, "report", None)
     if report is None:
         return None
@@ -357,7 +357,7 @@ def together(reports: Sequence[Any]) -> Any:
 
 def serve(bindings: str, spare: int) -> None:
     """Answer requests until the other side has gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is to be done then is decided by the other side
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other side decides what an interrupt does
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
         file.write("1000")  # where memory runs out all the same, this process ends first
     out = os.dup(1)
@@ -389,7 +389,7 @@ def end_with(file: int) -> None:
     """End this process, whatever it is doing, when the other side of a pipe closes."""
     if hasattr(select, "poll"):
         waiting = select.poll()
-        waiting.register(file, 0)  # told even so
+        waiting.register(file, 0)  # the end is reported even so
         waiting.poll()
         os._exit(0)
 

@@ -23,7 +23,7 @@ _OF_RULESET = re.compile(r"\(rule .*:ruleset ([^\s()]+)|\((?:ruleset|unstable-co
 class RulesOnDemand:
     """The rules of a text, each ruleset loaded when a command first names it.  run: makes the engine run a command.
 
-    seconds: of this thread, that loading has taken.
+    seconds: the time of this thread that loading has taken.
     """
 
     def __init__(self, text: str, run: Callable[[str], list[Any]]) -> None:

@@ -1,4 +1,7 @@
-"""Operators of constants, evaluated: what comes of them is a constant, and the engine is told so."""
+"""Constant folding: operators applied to constants are evaluated, and united with the constants that they give.
+
+Laws that fold mark such terms in the e-graph; the engine cannot compute with arrays, so this process does.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ __all__ = ["Constant", "equality", "folded", "roles"]
 Constant = np.ndarray[Any, Any]
 
 _LIMIT = 4096
-"""Elements of a constant, at most, unless those that it is made of have more."""
+"""The most elements that a folded constant may have, unless its operands together have more."""
 
 
 def folded(
     foldings: Iterable[tuple[Operator, Sequence[str]]], constants: dict[str, Constant], known: Mapping[str, object]
 ) -> dict[str, Constant | None]:
-    """The values of operators of constants, by their terms, but for known ones; None where there is none to keep."""
+    """Evaluate operators of constants, except for known ones: the value by term, None where there is none to keep."""
     found: dict[str, Constant | None] = {}
     for op, args in foldings:
         term = f"(apply {operator_text(op)} {_list_text(args)})"
@@ -46,7 +49,7 @@ def equality(term: str, value: Constant) -> str:
 
 
 def roles(values: Iterable[Constant], ops: Iterable[Operator], dtypes: Sequence[str]) -> Iterator[str]:
-    """The commands that say what constants are to these operators, for arrays of these dtypes."""
+    """The commands that state what constants are for these operators (neutral, absorbing ...), for these dtypes."""
     some = with_elements(op for op in ops if isinstance(op, Op))
     for value in values:
         for name, about in constant_facts(0, value, some, dtypes):

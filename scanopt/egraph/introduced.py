@@ -1,6 +1,7 @@
-"""The operators that come to a program as rules fire, and the facts that are given of them once they have come.
+"""The operators that laws and rules introduce into a program as they fire, and the facts that are given of them then.
 
-Laws can bring far more operators than they do: to give the facts of all of these takes longer than a small program.
+Few of the operators that laws might introduce come into any one program, and giving the facts of all of them would take
+longer than optimizing a small program.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ __all__ = ["Introduced", "made_by_rules"]
 
 @dataclass
 class Introduced:
-    """The operators of a program, those that laws have brought among them, and what has been said of them.
+    """The operators of a program, those that laws have brought among them, and the facts that were given of them.
 
-    given: what there is to say.  laws: all that may bring some.  known: operators, and those that facts of them name.
+    given: all facts that can be given.  laws: all laws that may bring operators.  known: the operators, and those that
+    facts about them name.  said: the facts that were given.
     """
 
     given: GivenFacts
@@ -40,16 +42,16 @@ class Introduced:
         return [*self.given.of_program(), *self._new(self.given.operators)]
 
     def apart(self) -> Introduced:
-        """The same, for laws that fire elsewhere."""
+        """A copy, for a trial in which other laws fire."""
         return Introduced(self.given, self.laws, {**self.operators}, {**self.known}, {*self.said})
 
     def after(self, there: Set[str]) -> list[Given]:
-        """The facts that come to these once these tables have rows, or rules of facts may add some."""
+        """The facts to add once the tables `there` have rows, or may get some from rules of facts."""
         brought = [op for op, rows in _rows_made(Same(self.laws)) if op not in self.operators and rows <= there]
         return self._new(brought) if brought else []
 
     def _new(self, brought: Iterable[Op]) -> list[Given]:
-        """What there is to say once these operators are there, and has not been said."""
+        """The facts that can be given once these operators are there, and were not given before."""
         self.operators |= dict.fromkeys(brought)
         new = [op for op in related_operators(self.operators) if op not in self.known]
         self.known |= dict.fromkeys(new)

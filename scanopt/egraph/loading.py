@@ -98,7 +98,7 @@ class Rows:
     def __init__(self, g: Encoded) -> None:
         self.ops: dict[Operator, int] = {}
         self._numbers: dict[int, int] = {}
-        self._known: list[Operator] = []  # as long as they are there, no other one has the same id
+        self._known: list[Operator] = []  # kept, so that no other operator gets the same id
         self._g = g
         self._tables = Tables()
         self._lists: dict[tuple[int, ...], int] = {}
@@ -184,7 +184,7 @@ class Rows:
                 raise ValueError(f"the encoder makes no {kind} terms")
 
     def _op(self, op: Operator) -> int:
-        found = self._numbers.get(id(op))  # nearly always: to find one by what it is takes longer
+        found = self._numbers.get(id(op))  # nearly always known: looking it up by value takes longer
         if found is None:
             found = self._numbers[id(op)] = self._number(op)
             self._known.append(op)

@@ -26,10 +26,10 @@ _SORTS = {
     "seq": ("Clock", "Value"), "delay": ("Clock", "Value", "State", "i64"), "stack": ("Clock", "Value"),
     "tail": ("Clock", "Value", "i64"), "at": ("Clock", "Value", "i64"), "recent": ("Clock", "Value", "Value"),
 }  # fmt: skip
-"""The constructors of forms, and the sorts of what they are made of."""
+"""The constructors of forms, and the sorts of their arguments."""
 
 _WRITTEN, _BY_FACTS = "as written", ""
-"""In the place of a law's name: of forms of the program as written, and of those that facts and re-timing made."""
+"""In place of a law's name: for forms of the program as written, and for those that facts and re-timing made."""
 
 NOTE_WRITTEN = "(run as_written 1)"
 """Note down the forms that are there when the program has been loaded."""
@@ -56,9 +56,9 @@ class Equality:
 class Provenance:
     """Where the forms of an e-graph come from.
 
-    classes: of all forms.  written: forms of the program as written.  made: per other form the law that made it, "" for
-    facts and re-timing.  equalities: by class of value.  united: laws that united loops or states, by sort and number.
-    rounds: the round in which each law first found something.
+    classes: the class of each form.  written: forms of the program as written.  made: per other form the law that made
+    it, "" for facts and re-timing.  equalities: by class of value.  united: laws that united loops or states, by sort
+    and number.  rounds: the round in which each law first found something.
     """
 
     classes: Mapping[Form, int]
@@ -71,9 +71,9 @@ class Provenance:
 
 @dataclass(frozen=True)
 class _Side:
-    """A side of a law, or a subterm of it: its parts if it is a form, else itself.
+    """A side of a law, or a subterm of it: its arguments if it is a form, else itself.
 
-    columns: sorts and terms.  head: of a form.
+    columns: pairs of sort and term.  head: the constructor of a form, otherwise "".
     """
 
     head: str
@@ -88,7 +88,7 @@ def _side(x: Term) -> _Side:
 
 
 def _parts(x: Term) -> Iterator[Term]:
-    """The direct subterms of a term."""
+    """All subterms of a term, without itself."""
     for a in x.args or ():
         if isinstance(a, Term):
             yield a

@@ -33,7 +33,7 @@ class Reach:
         self._makes = {op: rows_of_operator(op) for op in dict.fromkeys(made)}
 
     def can_fire(self, g: Encoded) -> list[bool]:
-        """Whether each law can fire: whether a program may come to have all that it reads."""
+        """Whether each law can fire: whether all tables that it reads may get rows in a program."""
         found = self._reachable(Rows(g).there() | _lines(FACTS), operators_of(g))
         able = {rule.ruleset for rule in self._rules.fireable(found)}
         return [x in able for x in self._rulesets]
@@ -50,5 +50,5 @@ class Reach:
 
 
 def _lines(names: Iterable[str]) -> set[str]:
-    """The rows of the table that a program is read from, of facts of these names."""
+    """The rows with facts of these names in the table from which a program is loaded."""
     return {row("line", quoted(f"g_{name}")) for name in names}

@@ -22,7 +22,7 @@ _TABLES = (
 )  # fmt: skip
 
 _BESIDE = ("followed", "and_last", "and_first")
-"""What leads from a loop to a longer one."""
+"""The constructors of moves that lead from a loop to a longer one."""
 
 Binding = int | str | Operator | tuple[int, ...] | None
 """What a variable of a pattern stands for: the number of a value, clock or state, an integer, a text, an
@@ -36,7 +36,7 @@ class ReadBack:
     """Tables of an e-graph as they were when they were read: all that programs are made of, and further ones.
 
     places, loops: after `term_graph`, the class and clock of each term and loop of the program.
-    classes: of all forms, also of those that are left out of the term graph because they are written as others.
+    classes: the class of each form, also of forms that the term graph leaves out because others express them.
     """
 
     def __init__(self, engine: Engine, tables: Sequence[str]) -> None:
@@ -93,11 +93,11 @@ class ReadBack:
         return (row for row, _ in self._rows(relation))
 
     def binding(self, row: Sequence[Any], sorts: Sequence[str]) -> tuple[Binding, ...]:
-        """A row: values, clocks and states by their numbers in `term_graph`, which comes first."""
+        """The entries of a row: values, clocks and states by their numbers in `term_graph`, which must come first."""
         return tuple(map(self._binding, row, sorts))
 
     def valued(self, function: str, sorts: Sequence[str]) -> Iterator[tuple[tuple[Binding, ...], Any]]:
-        """The rows of a function, so, with its values."""
+        """The rows of a function, each as a `binding`, with the function's values."""
         for row, value in self._rows(function):
             yield self.binding(row, sorts), value
 
@@ -256,7 +256,7 @@ class ReadBack:
 
 
 def _is_there(g: TermGraph, c: int) -> bool:
-    """Whether a class is an input, a constant or a length of one: there is nothing in it that a run might refuse."""
+    """Whether a class is an input, a constant or a length of one, so that computing it cannot raise."""
     return any(
         f.kind in ("input", "const")
         or (

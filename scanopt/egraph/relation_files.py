@@ -64,7 +64,7 @@ class Tables:
 
         run: makes the e-graph run commands.
 
-        Raises OSError where there is no folder for temporary files, or none that the engine can be told.
+        Raises OSError if there is no folder for temporary files, or its name is not in UTF-8, as the engine needs it.
         """
         if not self._lines:
             return

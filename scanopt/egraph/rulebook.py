@@ -47,7 +47,7 @@ ALL_FACTS = "all_facts"
 
 
 _FIRST = frozenset({"apply_any", *LISTED})
-"""What begins a round of facts: what laws have made is looked up here by all other rules."""
+"""The tables that are filled first in a round of facts: there, all other rules look up what laws have made."""
 
 
 class Same:
@@ -88,7 +88,7 @@ def _ruleset(law: Law, name: str) -> str:
 
 
 def facts_asked(laws: Sequence[Law]) -> frozenset[str]:
-    """The facts that laws ask for."""
+    """The names of the facts that laws have as conditions."""
     return _facts_asked(Same(laws))
 
 
@@ -111,7 +111,7 @@ def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
 
 
 def _own_ruleset(law: Law) -> str:
-    """The ruleset of a law that is not standard: of its name, and of what it says."""
+    """The ruleset of a law that is not standard, named by the name of the law and by what it says."""
     return f"{LASTING}{law.name}_{digest(law.rule(law.name))}"
 
 
@@ -119,7 +119,7 @@ _FACT_RULE = re.compile(r"^(\(rule .*) :ruleset facts\)$", re.MULTILINE)
 
 
 def facts_apart(rules: str) -> str:
-    """Rules in which each one among the facts is in a ruleset of its own, named by what the rule says.
+    """Move each rule of the ruleset `facts` to its own ruleset, named by what the rule says.
 
     >>> print(facts_apart("(rule ((a)) ((b)) :ruleset facts)"))
     (ruleset facts_lasting_1f480d01f92ec9ed) (rule ((a)) ((b)) :ruleset facts_lasting_1f480d01f92ec9ed)
@@ -134,7 +134,7 @@ def facts_apart(rules: str) -> str:
 
 @lru_cache(maxsize=8)
 def _among(text: str, more: str, laws: tuple[str, ...]) -> tuple[Rules, frozenset[str]]:
-    """The rules of a text and further rules, without laws that are not among these; and all tables."""
+    """The rules of `text` and `more`, of laws only those with a ruleset in `laws`; and all tables."""
     tables = _tables(text) | {*tables_of(more)}
     chosen = {*laws}
     known = [x for x in _parsed(text) if x.ruleset in chosen or x.ruleset.startswith(("facts", "load"))]
@@ -152,7 +152,7 @@ def _tables(text: str) -> frozenset[str]:
 
 
 def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
-    """All rules and further ones, with only these laws among the laws, and the rulesets of these."""
+    """The standard rules and those of `more`, of laws only `laws`; and the rulesets of these laws."""
     rulesets, own = rulesets_of(laws)
     names = tuple(rulesets.values())
     return _among(rules_text(), f"{own}\n{more}", names)[0], names
@@ -160,16 +160,16 @@ def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
 
 @lru_cache(maxsize=8)
 def _order(rules: Rules) -> tuple[Stratum, ...]:
-    """The strata of all facts: those of some of them are hardly finer."""
+    """The strata of the rules of all facts: for fewer rules they would hardly be finer."""
     return strata(tuple(x for x in rules.all if x.ruleset.startswith("facts")))
 
 
 class ActiveRules:
     """The rules that run in a program: laws and facts that can fire in it, facts by strata.
 
-    A law runs from when all tables that it reads have rows, by what laws have fired so far; a rule of a fact also where
-    other rules of facts may add to these tables, since they all run before laws do.
-    facts: rulesets, and whether each runs until nothing new follows.
+    A rule runs once each table that it reads has rows or may get some: from the loaded program, from laws that have
+    fired, or from rules of facts that can fire, which all run before laws do.
+    facts: rulesets, each with whether it runs until nothing new follows.
     """
 
     def __init__(self, text: str, more: str, laws: Mapping[str, str], noted: Mapping[str, str]) -> None:
@@ -209,7 +209,7 @@ class ActiveRules:
         return self._combined(sorted({self._rules.all[n].ruleset for n in readers} & self._able))
 
     def know_made(self, commands: str) -> None:
-        """Note what commands add."""
+        """Note to which tables commands add rows."""
         self.know(made_by(commands, self._tables))
 
     def fired(self, names: Iterable[str]) -> None:
@@ -229,7 +229,7 @@ class ActiveRules:
         self._begin(self._reached.there)
 
     def laws(self, names: Collection[str]) -> str:
-        """The ruleset of those of some laws that can fire; "" if none can."""
+        """One ruleset of the laws in `names` that can fire; "" if none can."""
         able = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._able]
         return self._combined(self._noted.get(n, self._laws[n]) for n in able)
 
@@ -238,7 +238,7 @@ class ActiveRules:
         return self._laws[law] in self._able
 
     def commands(self) -> str:
-        """What the engine has to run before it can run these rulesets; told only once."""
+        """The commands that the engine has to run before these rulesets; each is returned only once."""
         commands, self._commands = self._commands, []
         return "\n".join(commands)
 

@@ -19,13 +19,13 @@ __all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_match
 
 
 READ = 2
-"""So many times what a program takes has to be left where it is read back."""
+"""To read a program back, this many times the memory that it takes must be free."""
 
 _ALIKE = 3
-"""Rounds are alike that are of so few kinds: by the matches of each law, and the forms that came."""
+"""Rounds are alike if they are of at most this many kinds, by the matches of each law and the number of new forms."""
 
 _NEW = 0.1
-"""Of the matches to come, the greatest share that is taken to be new: most find what other laws have made already."""
+"""The greatest share of expected matches that is assumed to make new forms: most find what laws made already."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Saturation:
 class Round:
     """One round: matches and seconds per law, whether anything was new, and the number of forms once laws had run.
 
-    size: without constants that are folded after it, which count in the next one.  room: how many times what the
-    program takes there is left in memory.
+    size: without constants that are folded after the round, which count in the next one.  room: the ratio of free
+    memory to the memory that the program takes.
     """
 
     matches: dict[str, int]
@@ -81,7 +81,7 @@ class Round:
 
 
 def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
-    """Names of the laws that run in a phase, of those there are."""
+    """The names of the laws among `laws` that run in a phase."""
     return frozenset(x.name for x in laws if not phase.names or {x.name, x.ruleset} & {*phase.names})
 
 
@@ -137,9 +137,9 @@ class _Watch:
         return False
 
     def _creeps(self, matches: Mapping[str, int]) -> bool:
-        """Whether a few forms have come in each of many rounds that are alike.
+        """Whether each of the last `long` rounds has made a few forms, and the rounds are alike.
 
-        Laws that end would have found something else by then: what they move along a program has come to its end.
+        Laws that only move something along the program would have reached its end by then.
         """
         grown = self._growth[-1] - (self._growth[-2] if len(self._growth) > 1 else 0)
         self._kinds.append((grown, *((name, n) for name in self._makers if (n := matches.get(name)))))
@@ -147,7 +147,7 @@ class _Watch:
         return alike and all(some > 0 for some, *_ in self._kinds)
 
     def _new(self) -> float:
-        """Of the matches to come, the share that is taken to be new: twice that of the last round."""
+        """The share of expected matches assumed to make new forms: twice that of the last round, at most `_NEW`."""
         last, before = (*self._growth[:-3:-1], 0)[:2]
         return min(_NEW, 2 * max(last - before, 0) / max(self._found[-1], 1))
 
@@ -187,10 +187,10 @@ def run_schedule(
     sought: str = "",
     long: int = 1_000,
 ) -> Saturation:
-    """Rounds in the order of a schedule, until no law finds anything new, or a limit is hit.
+    """Run rounds in the order of a schedule, until no law finds anything new, or a limit is hit.
 
-    run: one round of the laws of these names.  size: forms of the program as written.  sought: a law; rounds end as
-    soon as it has found something.  long: in fewer rounds that are alike laws come to their end, if they have one.
+    run: runs one round of the laws of these names.  size: forms of the program as written.  sought: a law; rounds end
+    as soon as it has found something.  long: laws that come to an end do so in fewer than this many rounds alike.
     """
     wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
     nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
@@ -209,7 +209,7 @@ def run_schedule(
 
 
 def next_size(growth: Sequence[int]) -> float:
-    """How large the e-graph may be after one more round: it grows as before, unless growth itself grows.
+    """Predict how large the e-graph may be after one more round, from how its growth itself has grown.
 
     A round cannot be stopped half way, so an explosion has to be recognized one round ahead; many programs grow fast in
     one round, and few in two that follow each other.  growth: forms after each round.

@@ -16,10 +16,10 @@ __all__ = ["EVERYTHING", "Phase", "Schedule", "as_schedule", "register_schedule"
 
 @dataclass(frozen=True, init=False)
 class Phase:
-    """Rounds of some laws: in each, first all facts that follow, then all these laws once, and those that only unite
-    terms once more.
+    """Rounds of some laws: each derives all facts that follow, then runs all these laws once, and those that only
+    unite terms once more.
 
-    names: laws or rulesets; none stands for all laws.  rounds: at most so many; None: until these
+    names: laws or rulesets; none stands for all laws.  rounds: how many at most; None: until these
     laws find nothing new.  Raises TypeError or ValueError for anything but names and a number.
 
     >>> Phase("push_out_seq", "merge", rounds=3)

@@ -47,16 +47,16 @@ class UnsoundLawError(RuntimeError):
 
 
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on", "both")
-"""The constructors that are counted."""
+"""The constructors whose terms are counted as forms."""
 
 _TOO_MANY = 4
-"""How many times as many forms as a program may have end facts."""
+"""Facts are stopped at this many times the forms that the program may have."""
 
 _LONG = 32
-"""What laws move through a program has come to its end after so many rounds more than there are terms in a row."""
+"""Laws that move something along a program need at most this many rounds more than its longest chain has terms."""
 
 _TRIAL = 50
-"""Rounds of a trial, at most."""
+"""The most rounds of a trial."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def _typed() -> Iterator[None]:
 class _Loaded:
     """What the engine has been given: a program or a part of it.
 
-    folded: operators of constants as terms, and what comes of them.
+    folded: operators of constants that were evaluated, as terms, and their values.
     """
 
     part: Encoded
@@ -149,7 +149,7 @@ class EGraph:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
     def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> ActiveRules:
-        """The runs of these laws and of facts.  noted: rulesets that replace theirs."""
+        """The active rules of these laws and of facts.  noted: rulesets that run in place of some of theirs."""
         return ActiveRules(rules_text(self._notes is not None), self._more, laws, noted)
 
     def close(self) -> None:
@@ -201,7 +201,7 @@ class EGraph:
         return list(proven(self.program, partial(self._answer, given), lengths())) if asked & PROVEN else []
 
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
-        """The classes of a trial's terms by stepwise laws alone.  The trial leaves nothing behind."""
+        """Run a trial with stepwise laws alone; return the classes of its terms.  It leaves nothing behind."""
         stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
         try:
             rows = Rows(trial.part)
@@ -232,7 +232,7 @@ class EGraph:
     ) -> Saturation:
         """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends.
 
-        sought: a law; rounds end as soon as it has found something.  meanwhile: what this process does during the first
+        sought: a law; rounds end as soon as it has found something.  meanwhile: called in this process during the first
         round.
         """
         self._meanwhile = meanwhile
@@ -263,8 +263,8 @@ class EGraph:
     def _all_facts(self, names: Collection[str]) -> tuple[RunReport, int]:
         """Run facts until nothing new follows, then the laws of these names; return the number of forms.
 
-        Facts should end by themselves, and are watched.  Laws that only unite terms run once more: of terms that are
-        not united yet, facts would tell the same of each, and of each list that has some of them.
+        Facts should end by themselves, but are watched.  Laws that only unite terms run once more: as long as equal
+        terms are not united, facts say the same of each of them, and of each list that contains one.
         """
         most = _TOO_MANY * Limits().most(self.program.size)
         notes = "" if self._notes is None else NOTE_FACTS
@@ -296,7 +296,7 @@ class EGraph:
         return self._loaded.running.may_fire(law)
 
     def state(self, rules: str) -> None:
-        """Add rules that no others wait for, which are removed with the program."""
+        """Add rules whose results no other rules read; they are removed with the program."""
         self._run(self._named(rules))
 
     def add(self, rules: str) -> list[str]:
@@ -311,7 +311,7 @@ class EGraph:
         return with_named_operators(facts_apart(with_types_compared(rules)), f"{LASTING}op")
 
     def _followed_by(self, matches: Mapping[str, int]) -> bool:
-        """Introduce operators and fold constants, where laws have matched; return whether there are any."""
+        """Introduce operators and fold constants that these matches have brought; return whether there are any."""
         brought = self._introduce(matches)
         return (any(map(matches.get, self._folding)) and self._fold()) or brought
 
@@ -338,9 +338,9 @@ class EGraph:
         return self._loaded.running.may_find(atoms)
 
     def ask(self, asked: Sequence[tuple[Mapping[str, str], Sequence[Sequence[str]]]]) -> list[list[str]]:
-        """Per question, atoms of a query, a relation of the columns (name: sort) that satisfy it.
+        """Answer questions, each the atoms of a query: per question, a relation whose rows satisfy it.
 
-        asked: columns, and the questions of them.  Nothing else changes.
+        asked: the columns of such relations (name: sort), each with its questions.  Nothing else changes.
         """
         if not asked:
             return []
@@ -376,7 +376,7 @@ class EGraph:
 
 
 def _with_numbers(program: Encoded, laws: Sequence[Law]) -> Encoded:
-    """The program with what is told of its arrays of few numbers, if laws ask for it."""
+    """The program with its arrays of few numbers also written number by number, if laws ask for that."""
     asked = facts_asked(laws)
     return in_numbers(program, "same_sums" in asked) if "same_numbers" in asked else program
 

@@ -52,7 +52,7 @@ class RuleTables:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rulesets that run together.  again: until nothing new follows, since they feed one another."""
+    """Rulesets that run together.  again: whether until nothing new follows, since they feed one another."""
 
     rulesets: tuple[str, ...]
     again: bool
@@ -86,12 +86,12 @@ def row(table: str, text: str) -> str:
 
 
 _BY_TEXT = ("line", "prim", "prim_with")
-"""Tables of which it is known what their rows begin with: what was loaded, and operators."""
+"""The tables whose rows are told apart by the text that they begin with: loaded lines, and operators."""
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _TOKEN = re.compile(rf"\(([^\s()\"]+)(?: ({_TEXT}))?|{_TEXT}|[()]")
 _TABLE = re.compile(r"\((?:constructor|relation|function) ([^\s()]+) (?!\(\) Param\))")
-"""Not those of parameters without parts, which are there wherever the operators are that have them."""
+"""Declarations of tables, except of parameters without parts: these exist wherever operators with them do."""
 
 _RULESET = re.compile(r":ruleset ([^\s()]+)")
 
@@ -158,7 +158,7 @@ def read_by(atoms: Iterable[str], tables: Collection[str]) -> frozenset[str]:
 
 
 def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleTables:
-    """The rule whose body begins with a text.  names: of operators.
+    """The rule with whose body a text begins.  names: the operators that have names.
 
     A rule that makes an operator with variables in its parameters may make any named operator of that kind.
     """
@@ -194,7 +194,7 @@ def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) 
 
 
 _REMEMBERED = 64
-"""Sets of tables for which it is remembered what can be reached from them."""
+"""The number of sets of tables for which the rules and tables reached from them are cached."""
 
 
 class Rules:
@@ -214,7 +214,7 @@ class Rules:
 
     @cached_property
     def made(self) -> Mapping[str, frozenset[str]]:
-        """What the rules of each ruleset add to."""
+        """The tables to which the rules of each ruleset add rows."""
         found: dict[str, frozenset[str]] = defaultdict(frozenset)
         for rule in self.all:
             found[rule.ruleset] |= rule.makes
@@ -229,7 +229,7 @@ class Rules:
         return self._found(there)[1]
 
     def _found(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
-        """What is reached from these tables; cached, as many programs have the same ones."""
+        """The rules and tables that are reached from these tables; cached, as many programs have the same tables."""
         key = frozenset(there)
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
@@ -243,8 +243,8 @@ class Rules:
 class Reached:
     """Rules that can fire, as tables come to have rows.
 
-    there: those tables, and those that the rules may add to.  rules: the numbers of the rules.  awaited: rulesets of
-    which only counts what they are said to have added.
+    there: those tables, and those to which the rules may add.  rules: the numbers of the rules.  awaited: rulesets that
+    count as adding to a table only once `add` is called with it.
     """
 
     def __init__(self, rules: Rules, awaited: Collection[str] = ()) -> None:

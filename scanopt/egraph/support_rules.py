@@ -89,13 +89,13 @@ def needless(c: Clock, X: Value) -> None:
 
 
 def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, y: Value, z: Value) -> Rules:
-    """Queries for operators of few arguments are written to look these up (see `Term.pattern`).
+    """Note operators of one to three arguments in functions, where queries look them up (see `Term.pattern`).
 
-    What is one of its own two arguments (zeros = zeros * 2) is not looked up: it says nothing of the value, and laws on
-    products of numbers would make new ones without end.
+    A value that is one of its own two arguments (zeros = zeros * 2) is not noted: this says nothing of the value, and
+    laws on products of numbers would make new forms without end.
 
-    held_as: one of the values that v holds, always the same: where a value is an operator of itself (x = x[:n]) all of
-    them would make new ones without end.
+    held_as: one of the values that v holds, always the same: where a value is an operator of itself (x = x[:n]), all of
+    them would make new forms without end.
     """
     yield when(xs.is_(args(x))).then(list_one(xs, x))
     yield when(xs.is_(args(x, r)), list_one(r, y)).then(list_two(xs, x, y))

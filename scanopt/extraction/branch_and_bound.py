@@ -17,10 +17,10 @@ from scanopt.extraction.problem import Problem
 __all__ = ["MOST", "cheaper"]
 
 _LOOKS = 3_000
-"""Options looked at, at most: about as long as a solver takes to begin."""
+"""The most options looked at: this takes about as long as a solver takes to begin."""
 
 MOST = 200
-"""Instances of a problem for which a search of so few looks has no hope."""
+"""The most instances of a problem that is searched: for more, so few looks have no hope."""
 
 _ROUNDING = 1e-9
 
@@ -45,7 +45,7 @@ def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, Evaluati
 
 
 class _Search:
-    """begun: needed by the results and not chosen yet."""
+    """A search for cheaper choices.  begun: the instances that the results need, which are chosen for first."""
 
     def __init__(self, problem: Problem, most: float) -> None:
         self.problem = problem

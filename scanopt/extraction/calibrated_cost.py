@@ -29,9 +29,9 @@ FORMAT = "scanopt costs"
 VERSION = 1
 PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators", "held", "limits")
 MOST = 1e12
-"""No call takes a quarter of an hour; sums and products of costs stay finite."""
+"""The greatest cost in nanoseconds: no call takes a quarter of an hour; sums and products of costs stay finite."""
 _FASTEST = 1e18
-"""Operations or bytes a second."""
+"""The greatest rate, in operations or bytes a second."""
 
 
 def calibration_file() -> Path:

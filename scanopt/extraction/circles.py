@@ -1,7 +1,7 @@
 """Cycles among the options of a choice: as `order` finds them, but by numbers and many times as fast.
 
-Searches check each choice that they try.  The loops around an instance do not depend on the choice, so what must come
-before what is found once per option.
+Searches check each choice that they try.  The loops around an instance do not depend on the choice, so the order
+that an option demands is found once per option.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scanopt.extraction.problem import Instance, Problem
 __all__ = ["Circles"]
 
 Edges = dict[int, dict[int, int]]
-"""Per number what comes before it, and for the sake of which instance."""
+"""Per number those that come before it, each with the instance that needs it earlier."""
 
 
 class Circles:

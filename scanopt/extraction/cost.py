@@ -60,8 +60,8 @@ class CostTable:
 
     call, element: of one call and of each element (of a product: of each multiply and add), by the
     class of cost of the operator.  operators: both of them, for operators known better than by their
-    class.  kind: of one row or step of what is no operator; element["stack"] is paid for each
-    element of a row kept.  held: of each byte that is held, once for all steps.
+    class.  kind: of one row or step, by the kind of work that is no operator; element["stack"] is paid
+    for each element of a row kept.  held: of each byte that is held, once for all steps.
     """
 
     call: Mapping[str, float]
@@ -122,16 +122,16 @@ NUMPY = CostTable(
 
 
 CACHE = 1 << 18
-"""So many bytes of one value stay in a cache beside the others."""
+"""A value of at most this many bytes stays in a cache beside others."""
 
 MATRIX_IN_A_STACK = 200.0
-"""So many multiply-adds take as long as one more product of a stack of matrices."""
+"""The multiply-adds that take as long as one more product of a stack of matrices."""
 
 BY_ONE = 12.0
-"""So many multiply-adds take as long as one where a product adds nothing up: that is no work for BLAS."""
+"""The multiply-adds that take as long as one in a product that adds nothing up, which is no work for BLAS."""
 
 IN_A_STACK = 8000.0
-"""So many multiply-adds take as long as one more call of LAPACK, for the next matrix of a stack."""
+"""The multiply-adds that take as long as one more call of LAPACK, for the next matrix of a stack."""
 
 
 def numpy_cost(work: Work) -> float:
@@ -155,13 +155,13 @@ def cost_of_holding(model: CostModel, nbytes: float) -> float:
 
 
 def at_hand(model: CostModel) -> CostModel:
-    """The model for sizes that a call has, where it has another one for these than for sizes that are assumed."""
+    """The model for the sizes of a call, if `model` has another one for these than for sizes that are assumed."""
     found: CostModel = getattr(model, "at_hand", model)
     return found
 
 
 _REGISTERED: dict[str, CostModel] = {"default": numpy_cost, "numpy": numpy_cost}
-"""By name; `function` takes for "default" that of the executor where it has one."""
+"""Cost models by name; for "default", `function` takes that of the executor, if it has one."""
 
 
 def register_cost(name: str, model: CostModel) -> None:
@@ -197,8 +197,8 @@ def registered_cost(name: str) -> CostModel:
 
 
 def elements(work: Work, kind: str) -> float:
-    """How many elements an operator of this class of cost works on; of a product, multiply-adds, and what takes as long
-    as so many."""
+    """How many elements an operator of this class of cost works on; for products, how many multiply-adds, other work
+    counted as those that take as long."""
     out = _size(work.out)
     if is_its_argument(work):
         return 0.0
@@ -215,7 +215,7 @@ def elements(work: Work, kind: str) -> float:
 
 
 def multiply_adds(work: Work) -> float:
-    """Those of a product: of each pair of numbers that meet.
+    """The multiply-adds of a product: one for each pair of numbers that it multiplies.
 
     >>> x = Operand("float64", (10, 20))
     >>> multiply_adds(Work("apply", Op.make("dot"), (x, Operand("float64", (20,))), Operand("float64", (10,))))
@@ -242,7 +242,7 @@ def _contracted(work: Work) -> float | None:
 
 
 def _of_products(work: Work) -> float:
-    """Multiply-adds of a product, with those that one more matrix of a stack takes as long as."""
+    """Multiply-adds of a product, and the time of further matrices of a stack, in multiply-adds."""
     assert work.op is not None
     stacks = (x.shape[:-2] for x in work.args if work.op.name == "matmul")
     matrices = max((math.prod(float(n or 0) for n in lengths) for lengths in stacks), default=1.0)
@@ -251,7 +251,7 @@ def _of_products(work: Work) -> float:
 
 
 def is_its_argument(work: Work) -> bool:
-    """Whether an operator returns its argument as it is: what sums over stretched axes does so where none is."""
+    """Whether an operator returns its argument as it is, like a sum over stretched axes where none is stretched."""
     if work.op is None or not work.op.view:
         return False
     x, *_ = work.args

@@ -21,9 +21,9 @@ from scanopt.extraction.problem import Instance, Problem
 __all__ = ["CutSets"]
 
 _LITTLE = 1e-6
-"""So much of an option is nothing."""
+"""A fraction of an option that counts as none of it."""
 _MOST = 300
-"""Groups between a value and what it needs, at most."""
+"""The most groups between a value and what it needs."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ class CutSets:
 
 
 class _Taken:
-    """What a solution takes a part of.
+    """The groups of which a solution of the relaxation takes a part.
 
-    used: the part of each group that is used.  ways: of groups that are computed in part, or in several ways, those
-    taken.  needs: what all of these need among such groups, themselves included.
+    used: the part of each group that is used.  ways: per group that is computed in part, or in several ways, the ways
+    taken.  needs: per such group those that all ways taken need, itself included.
     """
 
     def __init__(self, members: Sequence[list[list[int]]], ways: Sequence[list[_Way]], x: Sequence[float]) -> None:
@@ -112,7 +112,7 @@ class _Taken:
         return set[int]().union(*(self.needs[k] for k in way.needs if k in self.needs))
 
     def needed_in_part(self, i: int) -> list[int]:
-        """What all ways taken to i need, used to a lesser part than i: what is nearest to i, with nothing between."""
+        """The groups that all ways taken to i need and that are used to a lesser part than i: only the nearest to i."""
         needs, used = self.needs, self.used
         between = [k for k in needs[i] if k != i and used[k] > used[i] - _LITTLE]
         known = set[int]().union(*(needs[k] for k in between))

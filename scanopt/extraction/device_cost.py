@@ -11,13 +11,13 @@ from scanopt.extraction.cost import CostTable, register_cost
 __all__ = ["DEVICE", "LAUNCH"]
 
 LAUNCH = 6_900.0
-"""Of one operator: the call from Python, and the kernel that it starts."""
+"""Nanoseconds of one operator: the call from Python, and the kernel that it starts."""
 _EACH = 0.006
-"""Of one element of 8 bytes, two of which are read and one written, at 4.1 TB/s."""
+"""Nanoseconds of one element of 8 bytes, where two are read and one is written, at 4.1 TB/s."""
 _KEPT = 1_100.0
-"""Of a row that is kept: most loops are kernels or CUDA graphs, in which it is one store, or one node."""
+"""Nanoseconds of a kept row: most loops are kernels or CUDA graphs, in which it is one store, or one node."""
 _SYNC = 23_000.0
-"""Of what waits for the device, or starts several kernels."""
+"""Nanoseconds of an operator that waits for the device, or starts several kernels."""
 
 DEVICE = CostTable(
     call={

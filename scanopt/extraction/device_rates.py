@@ -1,4 +1,4 @@
-"""What a device takes for what programs do there: seconds and rates, estimated or measured by `scanopt calibrate`.
+"""How long a device takes for the parts of a program: seconds and rates, estimated or measured by `scanopt calibrate`.
 
 The defaults were measured on an NVIDIA H200 on 26 November 2026.
 """
@@ -25,14 +25,15 @@ FORMAT, VERSION = "scanopt device", 1
 
 @dataclass(frozen=True)
 class DeviceRates:
-    """Seconds of what happens once, and how much of the rest happens in a second.
+    """Seconds of what happens once, and rates (a second) of the rest.
 
     launch: seconds of an operator of an array step, CuPy's call and the launch; node: of one that is launched as part
-    of a CUDA graph; call: of a call of a kernel.  bandwidth, flops: bytes and operations of the whole device.
-    block_flops, block_bytes, shared_bytes: operations of one block, and bytes that it reads out of the cache and out of
-    shared memory.  barrier, grid_barrier: seconds in which all threads of a block, or of all blocks, wait for one
-    another; operator: of an operator that a thread runs by itself; thread: of an operation that waits for the one
-    before.  array: seconds in which an array is moved to the device or back; moved: bytes of it.
+    of a CUDA graph; call: of a call of a kernel.  bandwidth, flops: rates of bytes and operations of the whole device.
+    block_flops, block_bytes, shared_bytes: rates of the operations of one block, and of the bytes that it reads out of
+    the cache and out of shared memory.  barrier, grid_barrier: seconds in which all threads of a block, or of all
+    blocks, wait for one another; operator: of an operator that a thread runs by itself; thread: of an operation that
+    waits for the one before.  array: seconds in which an array is moved to the device or back; moved: the rate of its
+    bytes.
 
     >>> DeviceRates().launch
     6.9e-06
@@ -55,7 +56,7 @@ class DeviceRates:
 
 
 ESTIMATES = DeviceRates()
-"""Those of an NVIDIA H200."""
+"""The rates of an NVIDIA H200."""
 
 
 def device_file() -> Path:
@@ -77,7 +78,7 @@ def write_rates(rates: DeviceRates, path: str | PathLike[str], device: str = "")
 
 
 def read_rates(path: str | PathLike[str]) -> DeviceRates:
-    """The rates in a file; what it does not tell is as by default.
+    """The rates in a file; those that are not in it are the default ones.
 
     Raises FileNotFoundError if there is no file, and ValueError, which names the wrong part, if it is not such a file.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["undominated"]
 
 _PAIRWISE = 256
-"""Up to so many options of an instance are compared two by two."""
+"""The most options of an instance that are compared two by two."""
 
 
 def undominated(options: dict[Instance, list[Option]], limited: bool = False) -> dict[Instance, list[Option]]:

@@ -12,8 +12,8 @@ __all__ = ["Dominators", "dominators", "postorder", "summed_by_dominator"]
 class Dominators:
     """The dominator tree of a graph, its nodes by their places in an order in which each comes before those above it.
 
-    order: the nodes that roots reach.  place: of each node.  above: per place that of the next dominator; `root` above
-    those that have none.
+    order: the nodes that roots reach.  place: the place of each node.  above: per place that of the next dominator;
+    `root` for those that have none.
     """
 
     order: list[int]

@@ -18,9 +18,9 @@ from scanopt.extraction.problem import Instance, Problem
 __all__ = ["exclusive_rows"]
 
 _USERS = 12
-"""Options of more instances that need one are not compared."""
+"""Options that need an instance are compared if they are of at most this many instances."""
 _NODES = 300
-"""Options and instances looked at for one pair, at most."""
+"""The most options and instances looked at for one pair."""
 
 
 def exclusive_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
@@ -59,8 +59,8 @@ def _cliques(uses: _Uses, users: list[int]) -> Iterator[list[int]]:
 class _Uses:
     """What may be used for the sake of what: each instance leads to its options, each option to what it needs.
 
-    Options are told by their variables, instances by numbers after these.  users: per instance the options that need
-    it.  owner: whose each option is.
+    Options are numbered by their variables, instances by the numbers after these.  users: per instance the options that
+    need it.  owner: per option the instance whose option it is.
     """
 
     def __init__(self, problem: Problem, variables: Variables) -> None:

@@ -82,7 +82,7 @@ def quickly(problem: Problem) -> Extraction:
 
 
 def total(choice: Choice) -> float:
-    """The cost of a choice, whatever is allowed to be held: shared instances count once."""
+    """The cost of a choice, without that of bytes beyond a limit; shared instances count once."""
     return sum(o.cost for o in choice.values())
 
 
@@ -94,7 +94,7 @@ def the_only_choice(problem: Problem) -> Extraction:
 
 
 _FEW = 5_000
-"""Choices times instances that are tried one by one: no solver is loaded for them, which takes longer than they do."""
+"""The most choices times instances that are tried one by one: to load a solver takes longer than they do."""
 
 
 def _cheapest_of_all(problem: Problem) -> Extraction | None:
@@ -108,11 +108,11 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
 
 
 _LEAST_SECONDS = 3.0
-"""What the exact search is always allowed."""
+"""Seconds that the exact search is always allowed."""
 
 
 _NEAR = 1.01
-"""A rounded choice that costs no more than so many times the bound needs no greedy one beside it."""
+"""A rounded choice that costs at most this many times the bound needs no greedy one beside it."""
 
 
 def _quickly_found(problem: Problem, near: Solution | None, exact: bool) -> tuple[Choice, EvaluationOrder] | None:
@@ -134,10 +134,10 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
     Where nothing is proven, a thorough search goes on, a second or two for large programs.  Where bytes are limited,
-    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.  Where nothing is
-    found quickly, but with one phase more of every loop something is, that is what is searched.
+    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.  If nothing is
+    found quickly, but something is with one more phase of every loop, the problem with these phases is searched.
 
-    seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
+    seconds: for the exact search, at most; if the quick one finds nothing, one of up to three seconds comes before it.
     patience: seconds that it may take per unit of cost of what was found quickly (three seconds are always allowed).
 
     Raises NoProgramFoundError when no causal choice is found at all.

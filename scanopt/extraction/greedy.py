@@ -22,15 +22,15 @@ __all__ = ["greedy", "negotiated"]
 
 _STARTS = 3
 _TRIES = 200
-"""Mends of one start."""
+"""The most repairs of one start."""
 _VISITS = 500_000
 """Instances looked at in all, about half a second of exchanges."""
 _RAISED, _RAISED_SLOWLY = 100.0, 8.0
-"""What the price of an option is multiplied by for each circle that it is in."""
+"""The factors by which the price of an option is raised for each circle that it is in."""
 _RAISES = 1_500_000
-"""Instances among which prices are raised, each time counted again: a few seconds."""
+"""The most instances looked at while prices are raised, each time all of them: a few seconds."""
 _THOROUGH = 2
-"""How much more a thorough search may do, no start more than its share of what is left."""
+"""How many times `_VISITS` a thorough search may do, no start more than its share of what is left."""
 
 
 def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, EvaluationOrder] | None:

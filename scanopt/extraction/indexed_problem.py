@@ -15,7 +15,7 @@ from scanopt.extraction.problem import Problem
 __all__ = ["Numbered", "Options", "Prices", "Trees"]
 
 Prices = Sequence[Sequence[float]]
-"""Per instance, per option."""
+"""A price per instance, per option."""
 
 Options = Set[tuple[int, int]]
 """Pairs of instance and option."""
@@ -30,9 +30,10 @@ class Trees:
 
 
 class Numbered:
-    """needs, all_needs, prices: per instance, per option.  least: per instance the least price.
+    """A problem whose instances and options are numbers.
 
-    visits: how much work was done, in instances looked at.  most: when it is enough.
+    needs, all_needs, prices: per instance, per option.  least: per instance the least price.  visits: the work done so
+    far, in instances looked at.  most: the work after which a search stops.
     """
 
     def __init__(self, problem: Problem, most: int) -> None:
@@ -63,7 +64,7 @@ class Numbered:
 
     @property
     def spent(self) -> bool:
-        """Whether enough work was done."""
+        """Whether more work than `most` was done."""
         return self.visits > self.most
 
     def cheapest(self, prices: Prices, banned: Options) -> Trees:

@@ -27,13 +27,13 @@ __all__ = ["Array", "IntegerProgram", "ProgramOfChoices"]
 Array = np.ndarray[Any, Any]
 
 _FAR = 1000.0
-"""So many times the limit is as bad as more, which would not go with the solver's tolerance."""
+"""Bytes count as at most this many times the limit: larger numbers would not go with the solver's tolerance."""
 _SOME = 1e-6
-"""So much of an option is nothing."""
+"""A fraction of an option that counts as none of it."""
 _TURNS = 4
-"""So often, at most, rows are written that a solution of the relaxation breaks."""
+"""How often, at most, rows are added that a solution of the relaxation violates."""
 _RAISED = 1e-4
-"""Rows that raise the bound by less, of all, hardly do so."""
+"""Rows that raise the bound by a smaller fraction than this hardly raise it."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,14 @@ class ProgramOfChoices:
                     if j not in always:
                         users.setdefault((j, later), []).append(n)
             for (j, later), needing in users.items():
-                # What i is made of is not made of i, but for what is needed one step later only.
+                # What i needs is computed by no option that needs i, except what i needs only one step later.
                 row = {n: 1.0 for n in self.of[j] if later or i not in self.options[n][1].needs}
                 for n in needing:
                     row[n] = row.get(n, 0.0) - 1.0
                 self.add(row, 0.0)
 
     def _limit(self) -> None:
-        """What is over the limit: so many times the limit."""
+        """Add a variable for the bytes over the limit, as multiples of the limit."""
         held = self._held()
         if sum(held) > 1:
             self.over = self._fresh()
@@ -148,7 +148,7 @@ class ProgramOfChoices:
 
     @cached_property
     def scale(self) -> float:
-        """What costs are divided by."""
+        """The number by which costs are divided for the solver."""
         return max(1.0, *(o.cost for _, o in self.options)) / 1e6
 
     def program(self) -> IntegerProgram:

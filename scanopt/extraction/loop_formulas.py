@@ -22,14 +22,15 @@ Row = dict[int, float]
 """Coefficients by variable; the sum is at least 0."""
 
 _LONGEST, _PATHS = 8, 200
-"""Longer circles, and what lies beyond so many paths from an instance, are cut off when a solution has them."""
+"""The longest circles, and the most paths from an instance, that get rows; others do when a solution has them."""
 
 
 @dataclass(frozen=True)
 class Variables:
-    """of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1.
+    """The variables of the integer program.
 
-    groups: the instances that may use one another.  always: the groups of which every choice uses something.
+    of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1.  groups: the instances
+    that may use one another.  always: the groups of which every choice uses an instance.
     """
 
     of: Mapping[Instance, list[int]]
@@ -99,7 +100,7 @@ def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tupl
 def _early(
     i: Instance, early: Mapping[Instance, int], beside: Beside, late: set[int], variables: Variables
 ) -> Iterator[Row]:
-    """i is early by an early option only.  late: options that are not."""
+    """An instance i is early only by an early option.  late: options that are not early."""
     row: Row = {early[i]: -1.0}
     for n, parts in beside[i]:
         if n in late:
@@ -112,7 +113,7 @@ def _early(
 
 
 def always_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of what every choice uses, something is computed in a way that uses nothing of its group: at least 1, each."""
+    """Of each group that every choice uses, an instance is computed in a way that uses nothing of the group."""
     for g in variables.always:
         yield dict.fromkeys((variables.of[i][m] for i, m, _ in ways(problem, g)), 1.0)
 
@@ -120,7 +121,7 @@ def always_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
 def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
     """Of the instances in a group, like a trace and its entries, one in use uses no other.
 
-    And what every way of computing one of them needs is in use when they are.  What every choice uses is no question.
+    And what every way of computing one of them needs is in use when they are.  What every choice uses needs no rows.
     """
     of, always = variables.of, variables.always
     group = {i: g for g in variables.groups for i in g}

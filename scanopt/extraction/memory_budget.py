@@ -21,13 +21,13 @@ __all__ = ["budget_of", "fits", "fitting"]
 Search = Callable[[Problem], Extraction]
 
 NEGLIGIBLE = 64 * 2**20
-"""Bytes that any machine has: what is free is not asked for less."""
+"""Bytes that any machine has: for programs that hold less, the free memory is not asked for."""
 
 _STEEP = 100.0
-"""A hundredth more than is allowed costs as much as the cheapest program."""
+"""The price of bytes beyond the limit: a hundredth of the budget costs as much as the cheapest program."""
 
 _TRIES = 8
-"""Choices beside the cheapest one."""
+"""The most choices tried beside the cheapest one."""
 
 
 def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
@@ -48,7 +48,7 @@ def fits(found: Extraction, budget: float) -> bool:
 def fitting(problem: Problem, known: Sequence[Extraction], budget: float, search: Search) -> Extraction:
     """The cheapest choice found within the budget; if there is none, the one that holds least.
 
-    known: choices that are at hand, first the cheapest one, which holds more.  search: finds the cheapest choice of a
+    known: choices found before, first the cheapest one, which holds more.  search: finds the cheapest choice of a
     problem.
     """
     met, last = [*known], known[0]

@@ -24,9 +24,9 @@ _ROUNDS = 60
 _LARGE = 600
 """Variables beyond which a row with the costs of all of them slows the solver more than it cuts off."""
 _GAP = 1e-9
-"""A bound is reached by what costs so little more, of all."""
+"""A choice that costs at most this fraction more than a bound has reached it."""
 _ADDRESSES = 200_000_000, 20_000_000
-"""Bytes of addresses that SciPy and the solver take at most, and those that each core adds."""
+"""Bytes of address space that SciPy and the solver take at most, and those that each core adds."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -135,7 +135,7 @@ class Solver:
         return near
 
     def _program(self, model: ProgramOfChoices, most: float) -> IntegerProgram:
-        """The rows known so far, without options that the relaxation rules out."""
+        """The integer program of the rows known so far, without options that the relaxation rules out."""
         program = model.program()
         if self._relaxed is None or not np.isfinite(most):
             return program

@@ -36,9 +36,10 @@ def ways(problem: Problem, some: Iterable[Instance]) -> list[tuple[Instance, int
 def always_used(problem: Problem, groups: Sequence[Group]) -> set[Group]:
     """The groups of which every choice uses an instance.
 
-    Whatever all ways of computing something of a group need is in use when something of the group is.  Groups are made
-    of one another without cycles, so for what they are made of, that is found in one pass.  What is needed one step
-    later goes round in circles, and is added until nothing changes: what has no reason outside of a circle is left out.
+    If an instance of a group is in use, so is everything that all ways of computing instances of the group need.
+    Groups are made of one another without cycles, so for what they are made of, this is found in one pass.  What is
+    needed one step later may go round in circles, and is added until nothing changes: what is needed only for the sake
+    of a circle is left out.
     """
     of = {i: n for n, g in enumerate(groups) for i in g}
     found = [[o for *_, o in ways(problem, g)] for g in groups]

@@ -83,7 +83,7 @@ def places_of(problem: Problem, choice: Iterable[Instance]) -> dict[Instance, tu
 def meet(
     places: dict[Instance, tuple[Instance, ...]], i: Instance, j: Instance
 ) -> tuple[Instance | None, Instance, Instance]:
-    """The innermost loop around both, and which of its members must come first."""
+    """The innermost loop around both, and the members of it that j and i are or lie in: j's must come first."""
     around, other = places[i], places[j]
     n = len(around)
     if around is not other:

@@ -41,8 +41,8 @@ def peak(problem: Problem, choice: Choice, schedule: EvaluationOrder) -> float:
 
 
 def _copied(problem: Problem, choice: Choice) -> Iterator[float]:
-    """Bytes of results that are copied when all is done: what is given, what repeats entries of an array, and what
-    lies in an array with another result.
+    """Bytes of each result that is copied in the end: because it is an argument or a constant, repeats entries of an
+    array, or lies in an array with another result.
     """
     returned: set[Instance] = set()
     for root in map(Instance, problem.graph.roots):
@@ -56,7 +56,7 @@ def _copied(problem: Problem, choice: Choice) -> Iterator[float]:
 
 
 def _begin(i: Instance, o: Option, when: Mapping[Instance, int]) -> int:
-    """Allocate the arrays that a loop keeps: they exist from its first step on."""
+    """When an array is allocated: arrays that a loop keeps exist from its first step on."""
     assert o.form is not None
     return when[o.needs[0]] if o.form.kind in KEPT else when[i]
 

@@ -31,8 +31,8 @@ __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 MAX_PHASES = MOST_LEVELS
 _THERE = ("const", "input")
 LATEST = 12
-"""Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
-have as many phases, and all pairs of them are too many."""
+"""The phases, from the first possible one on, in which a kept value may be computed: a long row of loops that are one
+loop has as many phases as loops, and all pairs of these would be too many."""
 
 
 class Instance(NamedTuple):
@@ -69,7 +69,7 @@ class NoProgramFoundError(RuntimeError):
 
 @dataclass(frozen=True)
 class Limit:
-    """Each byte that a choice makes beyond so many costs more."""
+    """A limit of bytes: each byte that a choice makes beyond it costs `price`."""
 
     bytes: float = math.inf
     price: float = 0.0
@@ -83,8 +83,8 @@ class Limit:
 class Problem:
     """All instances that the results may need, with their options.
 
-    limit: of the bytes that a choice makes.  prices: by class what is known of its forms' prices and bytes: of the same
-    sizes and cost.  evaluations: what one evaluation of an operator costs, and its bytes: of the same cost.
+    limit: of the bytes that a choice makes.  prices: known prices and bytes by class and form, for the same sizes and
+    cost model.  evaluations: known costs and bytes of one evaluation of an operator, for the same cost model.
     phases: per clock how many phases are considered: as few as the results allow, and `more_phases`.
     """
 
@@ -118,7 +118,7 @@ class Problem:
             self._allow_more_phases()
 
     def wider(self) -> Problem:
-        """The same with one phase more of every loop."""
+        """The same problem with one more phase of every loop."""
         return replace(self, more_phases=self.more_phases + 1, options={}, roots=())
 
     def usable(self, f: Form) -> bool:
@@ -166,7 +166,7 @@ class Problem:
         - what it needs one step later in the clock, or in a loop inside it, can be computed in phase p, even by itself:
           one of the new values of its state, one of the conditions that end the loop.
 
-        The least p of a class is found from below: what is needed one step later is taken for 0, then for what
+        The least p of a class is found from below: what is needed one step later is put at 0, then at what
         follows from that, until nothing rises.  tests/test_phases.py compares it with what trying all choices gives.
         """
         forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(a in there for a in f.args)]
@@ -191,9 +191,9 @@ class Problem:
         return all(self.options.get(r) for r in self.roots)
 
     def _allow_more_phases(self) -> None:
-        """One phase more of every loop: the least phases of two loops need not go together.
+        """Allow every loop one more phase: the least phases of two loops need not be possible together.
 
-        Raises NoProgramFoundError where all have as many as anything in them asks for.
+        Raises NoProgramFoundError if all loops have as many phases as anything in them needs.
         """
         most = {c: max((n for n in e.values() if n < MAX_PHASES), default=1) for c, e in self.earliest.items()}
         more = {c: max(n, min(n + 1, most[c])) for c, n in self.phases.items()}
@@ -204,7 +204,7 @@ class Problem:
         self._phases = {}
 
     def _later(self, clock: int) -> Iterator[int]:
-        """The phases that the next steps of loops around `clock` ask for: each of their steps starts anew."""
+        """The phases of `clock` that updates and end conditions of the loops around it need: each step starts anew."""
         for around in self.chains[clock][:-1]:
             for u in (*self._carried.get(around, ()), *self.graph.clocks[around].until):
                 if (n := self.earliest[clock].get(u, MAX_PHASES)) < MAX_PHASES:
@@ -283,7 +283,7 @@ class Problem:
                 return [Option(f, price, parts, (), held) for parts in inside]
 
     def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
-        """How many phases a loop has where those around it are in these: as few as what can be had there asks for.
+        """How many phases a loop has when those around it are in the phases `around`: as few as the values there need.
 
         In the first pass over an outer loop an inner one needs no second phase for what only the second pass has.
         """
@@ -294,7 +294,7 @@ class Problem:
 
     @cached_property
     def _first(self) -> dict[int, set[tuple[int, ...]]]:
-        """Per clock, of what is on it: the least phases of the clocks around it, outermost first, and of itself."""
+        """Per clock, for each class on it, the least phases of the clocks around it, outermost first, and of itself."""
         out: dict[int, set[tuple[int, ...]]] = defaultdict(set)
         for x in self._forms:
             clock = self.sizes.of[x].clock
@@ -304,7 +304,7 @@ class Problem:
         return out
 
     def _runs(self, i: Instance) -> list[Option]:
-        """The options of running a loop: one per form of what ends it."""
+        """The options of running a loop: one per class of its end condition."""
         info = self.graph.clocks[i.id]
         price = self.run_price(i.id)
         needs = (Instance(info.steps, i.phases[:-1]),)
@@ -318,7 +318,7 @@ class Problem:
         return entries * self.cost(Work("loop")) + turns * self.cost(Work("step"))
 
     def price(self, c: int, f: Form) -> tuple[float, float]:
-        """The price of a form, and the bytes that it makes: at each step in the same place."""
+        """The price of a form over all steps, and the bytes of its result, for which each step uses the same place."""
         known = self.prices.setdefault(c, {})
         if f not in known:
             kept = f.kind in KEPT
@@ -329,7 +329,7 @@ class Problem:
         return known[f]
 
     def _once(self, c: int, f: Form) -> tuple[float, float]:
-        """The cost of one evaluation, for what a loop keeps of one step, and the bytes of what is made."""
+        """The cost of one evaluation, of rows that a loop keeps for one step, and the bytes of the result."""
         args, out = self._operands(f), self.sizes.of[c].operand
         if f.operator is None:
             held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in KEPT)
@@ -342,7 +342,7 @@ class Problem:
         return self.evaluations[key]
 
     def _evaluation(self, f: Form, operator: Operator, args: tuple[Operand, ...]) -> tuple[float, float]:
-        """The cost of an operator, of all that its recipe is made of, and the bytes of what is made."""
+        """The cost of an operator, summed over its recipe, and the bytes of the arrays that it makes."""
         made = recipe(operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]
@@ -359,7 +359,7 @@ class Problem:
         return price, held
 
     def total(self, choice: Mapping[Instance, Option]) -> float:
-        """What a choice costs, with what it costs to be beyond the limit: shared instances count once."""
+        """The cost of a choice, with that of bytes beyond the limit; shared instances count once."""
         return sum(o.cost for o in choice.values()) + self.limit.excess(sum(o.held for o in choice.values()))
 
     # Pruning

@@ -15,8 +15,8 @@ __all__ = ["Relaxed", "relaxed"]
 class Relaxed:
     """A solution of the relaxation.
 
-    bound: no solution of the program costs less.  reduced: one in which a variable is not at its cheaper end costs so
-    much more than the bound, at least.
+    bound: no solution of the program costs less.  reduced: per variable, how much more than the bound a solution costs
+    at least if the variable is not at its cheaper end.
     """
 
     x: Array
@@ -24,7 +24,7 @@ class Relaxed:
     reduced: Array
 
     def narrowed(self, program: IntegerProgram, most: float) -> IntegerProgram:
-        """The program without the options that a solution of at most this cost must take or must leave."""
+        """The program with those options fixed that every solution of at most this cost takes, or leaves."""
         left = most - self.bound
         never, ever = (program.options & (prices > left) for prices in (self.reduced, -self.reduced))
         return replace(

@@ -21,15 +21,15 @@ from scanopt.extraction.problem import Instance, NoProgramFoundError, Option, Pr
 __all__ = ["MANY", "Chosen", "for_sizes"]
 
 QUICK = 2000.0
-"""Nanoseconds of a program that is not exchanged: a call costs about as much beside it."""
+"""A program that takes at most these nanoseconds is not replaced: the call itself takes about as long."""
 WORTH = 0.9
-"""A program takes the place of the first one if it costs no more than this part of it."""
+"""A program takes the place of the first one if it costs no more than this part of its cost."""
 SAVED = 1e6
-"""Or if it takes so many nanoseconds less, whatever part of a long call they are."""
+"""Or if it takes this many nanoseconds less, whatever part of a long call they are."""
 SPARE = 0.9
 """Or if it costs no more, and makes no more than this part of the bytes, where these are more than a cache has."""
 MANY = 4000
-"""Forms of an e-graph in which the search would take longer than a call should wait."""
+"""In an e-graph with more forms than this, the search would take longer than a call should wait."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def for_sizes(
 ) -> Extraction | None:
     """The cheapest program found for arguments of these sizes; `first`, at these sizes, unless another one is cheaper.
 
-    graph: the e-graph that `first` was found in.  cost: in nanoseconds.  budget: bytes that it may hold, where one that
-    holds so little is found.  None stands for `first`, where nothing is known of it at these sizes.
+    graph: the e-graph in which `first` was found.  cost: in nanoseconds.  budget: the bytes that a program may hold, if
+    one that holds no more is found.  None stands for `first`, if it cannot be priced at these sizes.
     """
     cost = at_hand(cost)
     kept = _kept(first, operands, cost)

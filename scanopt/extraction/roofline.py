@@ -56,8 +56,8 @@ class Need:
 class MachineLimits:
     """The rates of a machine.
 
-    operations: a second, of float64 and float32.  bytes: pairs of the bytes that are moved and how many a second, the
-    fewest first: what fits into a cache is faster.  source: where they come from, in words.
+    operations: how many a second, for float64 and float32.  bytes: pairs of the bytes that are moved and how many of
+    them a second, the fewest first: what fits into a cache is faster.  source: where the rates come from, in words.
 
     >>> machine = MachineLimits({"float64": 1e9, "float32": 2e9}, ((1e3, 1e11), (1e6, 1e10)), "a data sheet")
     >>> machine.seconds(Need({"float64": 1e6}, 1e6))
@@ -79,7 +79,7 @@ class MachineLimits:
         return (computing, "operations") if computing > moving else (moving, "bytes")
 
     def bandwidth(self, moved: float) -> float:
-        """Bytes a second where so many are moved: as fast as what was measured for the next smaller number."""
+        """Bytes a second if `moved` bytes are moved: the rate measured for the next smaller number."""
         return next((rate for size, rate in reversed(self.bytes) if size <= moved), self.bytes[0][1])
 
 

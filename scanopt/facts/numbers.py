@@ -1,4 +1,4 @@
-"""Facts about products by numbers: which of them numbers are moved out of.  They steer, and claim nothing."""
+"""Facts about products with numbers: out of which products numbers are moved.  They steer and claim nothing."""
 
 from __future__ import annotations
 

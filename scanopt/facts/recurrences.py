@@ -76,7 +76,7 @@ def takes_part(s: State, v: Value, *, c: Clock, i: Value, k: Int, m: Value, x: V
 
 
 _FAR = 100
-"""How far what is not made of the state by operators on its spine is away from it."""
+"""The distance (`away`) from the state of a value to which no operators on the state's spine lead."""
 
 
 @hint
