@@ -14,7 +14,7 @@ from scanopt.loops.until import until
 __all__ = ["FACT_PROGRAMS"]
 
 FACT_PROGRAMS: dict[str, Program] = {}
-"""All of them, by name."""
+"""All programs kept for facts, by name."""
 
 
 def _kept(program: Program) -> Program:

@@ -27,4 +27,4 @@ STEERING: dict[str, str] = {
     "part_of_argument 2 xs = (x, *r)": "any value of that shape has such a part, but only arguments are asked for",
     "part_of_argument 3 xs = (x, *r)": "any value of that shape has such a part, but only arguments are asked for",
 }
-"""Atoms without which nothing is wrong, that say only where it pays to look, and why."""
+"""Atoms that may be dropped without anything going wrong, as they only say where it pays to look, and the reason."""

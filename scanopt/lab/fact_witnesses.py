@@ -1,4 +1,4 @@
-"""For each atom of each rule of facts what shows that it is needed: see docs/fact-mutations.md."""
+"""For each atom of each rule of a fact, the program that shows that it is needed: see docs/fact-mutations.md."""
 
 from __future__ import annotations
 

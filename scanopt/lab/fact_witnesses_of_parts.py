@@ -1,4 +1,4 @@
-"""What shows that atoms of rules about parts of what is computed by element are needed: see docs/fact-mutations.md."""
+"""Programs that show that atoms of rules about parts of elementwise results are needed: see docs/fact-mutations.md."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SHOWN = 12  # rounds, the last ones
 
 @dataclass(frozen=True)
 class LawGrowth:
-    """One law.  matches, seconds: in all rounds.  made: forms that it added, per round.
+    """What one law did.  matches, seconds: in all rounds.  made: forms that it added, per round.
 
     unions: how often it united two classes that were not one already, in all rounds.
     """
@@ -84,7 +84,7 @@ class Growth:
 
 
 def growth(program: Encoded, laws: Sequence[Law], settings: Settings) -> Growth:
-    """Saturate a program law by law: all laws that can fire in every round, whatever the schedule."""
+    """Saturate a program law by law; every round runs all laws that can fire, whatever the schedule."""
     engine = EGraph(program, laws, settings.fp)
     try:
         return _Meter(engine, settings).run()
@@ -103,7 +103,7 @@ def _in_two_steps(law: Law) -> str:
 
 
 def _classes_less(pairs: Sequence[tuple[Any, Any]]) -> int:
-    """How many classes fewer there are once the two of each pair are one."""
+    """By how many the number of classes falls once the two of each pair are united."""
     root: dict[Any, Any] = {}
 
     def find(x: Any) -> Any:
@@ -132,7 +132,7 @@ class _Meter:
         self._sizes: list[int] = []
 
     def run(self) -> Growth:
-        """Rounds until nothing changes, within the limits."""
+        """Run rounds until nothing changes or a limit is hit."""
         start, limits = time.perf_counter(), self._settings.limits
         nodes = self._settings.schedule.nodes or limits.most(self._engine.program.size)
         stopped = "rounds"
@@ -154,7 +154,7 @@ class _Meter:
         return Growth(tuple(laws), tuple(self._sizes), tuple(self._facts), stopped)
 
     def _round(self) -> bool:
-        """First all facts that follow, then each law by itself."""
+        """Run one round: first all facts that follow, then each law by itself.  Returns whether anything changed."""
         engine = self._engine
         before = engine.size()
         facts = engine.round(frozenset())

@@ -1,4 +1,4 @@
-"""Which laws there are, in a table, and how often each fires in a program."""
+"""All laws in a table, with how often each fires in a program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def by_hits(laws: Iterable[Law], hits: Mapping[str, int]) -> list[Law]:
 
 
 def laws_rows(laws: Iterable[Law], hits: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
-    """The same as data that `json.dump` writes."""
+    """Laws as data that `json.dump` writes; with `hits`, those that hit most often first."""
     return [
         {
             "name": x.name, "ruleset": x.ruleset, "formula": x.formula, "conditions": [*x.conditions],
@@ -44,7 +44,7 @@ def laws_rows(laws: Iterable[Law], hits: Mapping[str, int] | None = None) -> lis
 
 
 def laws_table(laws: Sequence[Law], width: int, hits: Counter[str] | None = None) -> str:
-    """Name, formula, conditions, licence and source of each law; with hits, by these, those without any last."""
+    """Name, formula, conditions, licence and source of each law; with `hits`, those that hit most often first."""
     heads = ["law", "formula", "when", "licence", "source", *([] if hits is None else ["hits"])]
     rows: list[list[str]] = []
     for x in laws if hits is None else by_hits(laws, hits):

@@ -2,7 +2,7 @@
 
 Every variable of the pattern becomes something that it may stand for, every clock a loop of some kind: with an
 `until`, of no, one, few, unknown steps, backwards, inside another loop.  What the conditions say of states is taken up
-half of the time, so that a law fires, and left aside half of the time, so that one without its conditions fires where
+about half of the time, so that the law fires, and ignored otherwise, so that a law without its conditions fires where
 it must not.
 """
 
@@ -25,10 +25,10 @@ from scanopt.loops.until import until
 __all__ = ["instances"]
 
 _BEYOND = ("vmap", "lift", "lifted", "chunks", "on", "to_step", "to_cut", "cut", "to_upto", "upto", "const_at")
-"""What no program says: the calculus makes it."""
+"""Constructors that are in no program as written: only the calculus makes them."""
 
 _TRIES = 300
-"""Failed attempts, one after the other, that end the search: what is drawn need not have a type."""
+"""How many failed attempts in a row end the search: a random program need not have types that fit."""
 
 _CHOICES = ("where", "ifelse")
 """Operators whose first argument is a condition."""
@@ -130,7 +130,7 @@ class _Maker:
         return self.loops[c]
 
     def _loop(self, c: str, wanted: list[Term], around: dict[str, Any] | None) -> list[Any]:
-        """Traces of the values of patterns on a clock, or of something where there is none."""
+        """Make the loop of a clock: the traces of the values of patterns, or of some value where there are none."""
         steps, end, backwards = self._kind(c)
         rng, leaves = self.rng, self.leaves
         patterns = [*wanted, *(u for s in _states(wanted, c) if (u := self.becomes.get(s)) is not None)]
@@ -245,7 +245,7 @@ class _Maker:
         return self._outside(x.head)
 
     def _outside(self, name: str) -> Any:
-        """What stands for a variable outside all loops."""
+        """The value that stands for a variable outside all loops, the same each time."""
         drawn = self.leaves.outside()
         return self.outside.setdefault(name, self.leaves.checked(drawn) if name == self.checked else drawn)
 
@@ -329,7 +329,7 @@ def _elements(x: Term) -> list[Term]:
 
 
 def _subterms(terms: Sequence[Term]) -> Iterator[Term]:
-    """All terms of these but those inside other loops."""
+    """These terms and all terms inside them, without those inside other loops."""
     for x in terms:
         yield x
         if x.args is not None and x.head not in ("stack", "tail", "at", "hold"):

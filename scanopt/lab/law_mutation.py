@@ -1,6 +1,6 @@
 """Mutation of laws: what happens when one condition of a law is dropped.
 
-Something must go wrong.  Otherwise the condition says nothing and is to be removed, unless it is proven
+Something must go wrong.  Otherwise the condition is superfluous and has to be removed, unless it is proven
 that the others imply it.
 """
 

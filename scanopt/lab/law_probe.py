@@ -1,8 +1,8 @@
-"""Why a law did not fire: its pattern looked for without its conditions, and each condition then asked.
+"""Why a law did not fire: its pattern is looked for without its conditions, then each condition is asked for.
 
 A program is saturated as it was before; then rules that only count ask, for each law, where its left
-side is found, and which of its conditions hold there.  Nothing is united by these rules, so they
-cannot change what they look at.
+side is found, and which of its conditions hold there.  These rules unite nothing, so they cannot
+change what they look at.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Match = dict[str, Binding]
 
 @dataclass(frozen=True, eq=False)
 class Failing:
-    """A condition that does not hold where the pattern is found: everywhere that is, and where it alone fails."""
+    """A condition that fails at some places where the pattern is found: all of them, and those where it alone fails."""
 
     condition: Condition
     matches: tuple[Match, ...]
@@ -53,7 +53,7 @@ class Probed:
 
 @dataclass(frozen=True, eq=False)
 class ProbedProgram:
-    """The saturated program that was looked at, for telling what a match is.
+    """The saturated program that was looked at, for describing matches.
 
     places, loops: the class and clock of each term and loop of the program.
     """
@@ -79,7 +79,7 @@ def probe(
 
 
 class IdleLaws:
-    """Asks an e-graph, before it is given up, where laws that did not fire are found.  all: those that did, too."""
+    """Asks an e-graph, before it is closed, where laws that did not fire have their pattern.  all: ask for all laws."""
 
     def __init__(self, laws: Sequence[Law], all: bool = False) -> None:
         self._laws, self._all = laws, all
@@ -87,10 +87,10 @@ class IdleLaws:
         self._heard: tuple[ReadBack, TermGraph] | None = None
 
     def ask(self, engine: EGraph, saturation: Saturation) -> None:
-        """Put the questions; what was asked before is forgotten.
+        """Ask the questions; those asked before are forgotten.
 
-        Conditions are asked of those laws only whose pattern is there, and patterns are looked for only where all is
-        there that they read: most is not.
+        Conditions are asked only for laws whose pattern is found, and patterns are looked for only if all tables that
+        they read have rows, which few do.
         """
         every = [_Questions(x) for x in self._laws if self._all or not saturation.matches.get(x.name)]
         questions = [q for q in every if engine.may_find(q.pattern)]
@@ -106,11 +106,11 @@ class IdleLaws:
         self._asked = [(q, told.get(id(q), [])) for q in every]
 
     def hear(self, back: ReadBack, graph: TermGraph) -> None:
-        """Take what was read back."""
+        """Keep the e-graph that was read back."""
         self._heard = back, graph
 
     def answers(self, program: Encoded) -> tuple[ProbedProgram, list[Probed]]:
-        """What was found.  program: whose e-graph was asked."""
+        """The answers.  program: the one whose e-graph was asked."""
         assert self._heard is not None
         back, graph = self._heard
         scene = ProbedProgram(program, graph, back.places, back.loops)
@@ -118,7 +118,7 @@ class IdleLaws:
 
 
 class _Questions:
-    """What is asked of one law."""
+    """The questions about one law."""
 
     def __init__(self, law: Law) -> None:
         self.law = law
@@ -142,7 +142,7 @@ class _Questions:
         return (*self.pattern, *self.law.atoms([when[i] for i in conditions])[start:])
 
     def _context(self, i: int) -> list[int]:
-        """Conditions that say what the variables of condition i are that the pattern does not know."""
+        """The conditions that bind the variables of condition i that the pattern does not bind."""
         when = self.law.equation.when
         compares = bool(FACTS[when[i].fact].pattern) and set(FACTS[when[i].fact].sorts) == {"i64"}
         before = [j for j in self.rest if j != i and (j < i or compares)]
@@ -153,7 +153,7 @@ class _Questions:
         return sorted(out)
 
     def answer(self, back: ReadBack, relations: Sequence[str]) -> Probed:
-        """What the relations of the questions hold: of the pattern alone, or none, where it is nowhere."""
+        """The answer, from the relations of the questions; the pattern was not found if there are none but its own."""
         if not relations or (len(relations) == 1 and self.rest):
             return Probed(self.law, 0, 0, (), self.needs, self.sorts)
         rows = [{*back.rows(r)} for r in relations]
@@ -164,7 +164,7 @@ class _Questions:
             for m in (singly[2 * n] & found) - singly[2 * n + 1]:
                 blamed.setdefault(m, []).append(n)
         for m in found - complete - blamed.keys():
-            # Each holds by itself, not all of them of the same terms: the first that does not join in.
+            # Each holds by itself, but not all for the same terms: the first that does not join in is blamed.
             blamed[m] = [next(n for n, joined in enumerate(together) if m not in joined)]
         sorts = list(self.sorts.values())
         matches = {m: back.binding(m, sorts) for m in blamed}
@@ -189,8 +189,8 @@ class _Questions:
 def _pattern(law: Law) -> tuple[dict[str, str], list[str], set[int]]:
     """Variables of a law's pattern, its atoms, and the conditions that it cannot be stated without.
 
-    A left side that is a variable alone says nothing: loops are then all loops, two of them different
-    ones; other variables are what the first condition that speaks of them says.
+    A left side that is a variable alone has no pattern: clocks are then all loops, two of them different
+    ones; any other variable is bound by the first condition that has it.
     """
     left, right, when = law.equation.left, law.equation.right, law.equation.when
     sorts = sorts_of(left, right) if law.equation.found or left.args is None else sorts_of(left)

@@ -1,4 +1,4 @@
-"""What variables of patterns may stand for: inputs, constants, entries of sequences, operators."""
+"""Random values for the variables of patterns: inputs, constants, entries of sequences, operators."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Leaves:
         return made
 
     def checked(self, x: Any) -> Any:
-        """A value, and an error where entries of the bool vector are false."""
+        """The value, checked: an error where entries of the bool vector are false."""
         return check(self._given["m"], "not so", x)
 
     def scalar(self) -> Any:
@@ -84,7 +84,7 @@ class Leaves:
         return self.scalar()
 
     def operator(self, count: int) -> Callable[..., Any]:
-        """An operator of so many arguments."""
+        """An operator of `count` arguments."""
         known: dict[int, tuple[Callable[..., Any], ...]] = {1: _UNARY, 2: _BINARY, 3: _TERNARY}
         return self._rng.choice(known[count])
 

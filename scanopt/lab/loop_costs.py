@@ -1,4 +1,4 @@
-"""What a loop of array steps costs beside its operators: entering it, a step, reading, carrying and keeping rows."""
+"""The measured costs of a loop of array steps beside its operators: entering it, a step, reading and keeping rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LEAST", "loop_costs"]
 _SHORT, _LONG = 20, 1020
 _ROW = 1000
 LEAST = 1.0
-"""Nanoseconds: nothing is free, so that of two ways the shorter one is taken."""
+"""The least cost in nanoseconds: nothing is free, so that of two ways the shorter one is chosen."""
 
 
 def _loop(step: Callable[..., Any], states: int = 1, taps: bool = False, last: bool = False) -> Any:
@@ -103,7 +103,7 @@ def _next_to_nothing(ndim: int) -> Callable[[list[Any]], list[Any]]:
 
 
 def _compiled(program: Callable[..., Any], ndim: int) -> Callable[[list[Any]], list[Any]]:
-    """The program with its loop as written, but that only rows asked for are kept."""
+    """The program with its loop as written, compiled, except that only rows that are read are kept."""
     a, n = T.tensor("float64", (None,) * ndim, name="a"), T.lscalar("n")
     x = T.tensor("float64", (None,) * (ndim + 1), name="x")
     outputs = [as_variable(v) for v in program(a, n, x)]

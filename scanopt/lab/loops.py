@@ -1,7 +1,7 @@
-"""Loops of all kinds, on which every law is attacked, whatever its author thought of.
+"""Loops of all kinds, on which every law is attacked, beyond the programs that its author thought of.
 
 Each kind of loop (how many steps, what ends it, in what order, inside what) computes maps, carries states, and counts
-in integers and booleans; what it gives is read whole, at the end, at the beginning, and added up.
+in integers and booleans; its traces are read whole, at the end, at the beginning, and added up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["LOOPS"]
 
 Step = Callable[..., list[Any]]
 Kind = Callable[..., list[Any]]
-"""Traces of a step over rows of a matrix or entries of a vector, its states starting as told."""
+"""Runs a step over rows of a matrix or entries of a vector, from given initial states; returns the traces."""
 
 
 def _loop(step: Step, rows: Any, starts: list[Any], end: Any = None, **options: Any) -> list[Any]:
@@ -86,7 +86,7 @@ _KINDS: dict[str, Kind] = {
 
 
 def _read(traces: list[Any]) -> list[Any]:
-    """What is read of traces: all, the last and first rows, sums."""
+    """The parts of traces that are read: all, the last and first rows, sums, the number of rows."""
     rows = [part for t in traces for part in (t, t[-1:], t[-2:], t[:1])]
     return [*rows, *(t.sum(axis=0) for t in traces if t.dtype != "bool"), traces[0].shape[0]]
 

@@ -21,9 +21,9 @@ __all__ = ["limits_of", "limits_text", "measured_limits"]
 
 _ROWS, _BYTES = (64, 256), (2**15, 2**18, 2**21, 2**26)
 _DEVICE_ROWS, _DEVICE_BYTES = (4096,), (2**22, 2**26, 2**30)
-"""Of matrices that are multiplied (small ones are by one thread, which others disturb less); and what is read and
-written by the copies."""
-_BATCH, _LEAST = 2e-4, 10  # seconds, and how many
+"""Rows of the matrices that are multiplied (small ones by one thread, which other load disturbs less), and the bytes
+that the copies read and write."""
+_BATCH, _LEAST = 2e-4, 10  # seconds of a batch, and the fewest batches
 
 
 def measured_limits(
@@ -31,7 +31,7 @@ def measured_limits(
 ) -> MachineLimits:
     """Measure the rates of a machine.
 
-    xp: the array module.  clock: by which all that was asked for is done.  seconds: for each measurement.  device:
+    xp: the array module.  clock: waits for all work, then reads the time.  seconds: for each measurement.  device:
     whether arrays lie on one, where it takes larger ones to reach the limit.
     """
     rows, sizes = (_DEVICE_ROWS, _DEVICE_BYTES) if device else (_ROWS, _BYTES)
@@ -40,7 +40,7 @@ def measured_limits(
     for size in sizes:
         try:
             moved.append((float(size), _bandwidth(xp, size, clock, seconds)))
-        except MemoryError:  # what was measured with less is what there is
+        except MemoryError:  # then the smaller sizes have to do
             break
     return MachineLimits(rates, tuple(moved), "measured")
 
@@ -89,7 +89,7 @@ def _size(size: float) -> str:
 def limits_of(backend: str) -> MachineLimits:
     """The rates of what a backend runs on: of this machine as `scanopt calibrate` wrote them, else measured, once.
 
-    Raises as the backend does where it cannot be had.
+    Raises what the backend raises where it is not available.
     """
     if getattr(executor(backend), "on_device", False):
         return _of_device(backend)

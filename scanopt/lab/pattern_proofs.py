@@ -1,8 +1,8 @@
-"""Proofs on patterns: a law, or one of its conditions, that follows from the others.
+"""Proofs on patterns: that a law follows from other laws, or one of its conditions from the others.
 
 The variables of a law become constants that nothing else is known of, its conditions are stated of
 them, and both of its sides are put into an e-graph.  If the other laws unite the two there, the law
-says nothing new; if facts derive a condition from the other conditions, that condition does not.
+says nothing new.  If facts derive a condition from the other conditions, that condition says nothing new.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Proofs:
     def derivable(self, law: Law) -> tuple[str, ...] | None:
         """Laws that unite both sides of a law without it, in the order of their names; None where they do not.
 
-        Only laws that do no more to numbers than it does are used.
+        Only laws whose licence allows no more than its own are used.
         """
         if law.folds:
             return None
@@ -63,7 +63,7 @@ class Proofs:
         used = self._united(law, others)
         if used is None:
             return None
-        for x in used:  # those without which it does not go
+        for x in used:  # those that are not needed are left out
             fewer = [y for y in used if y is not x]
             if self._united(law, fewer) is not None:
                 used = fewer
@@ -75,7 +75,7 @@ class Proofs:
         return bool(instances) and all(self._holds(i) for i in instances)
 
     def _united(self, law: Law, others: Sequence[Law]) -> list[Law] | None:
-        """Those of the laws that matched, where both sides became one."""
+        """The laws that matched, if both sides were united; else None."""
         matched: set[str] = set()
         instances = list(_instances(law, None))
         for i in instances:
@@ -142,7 +142,7 @@ def _instances(law: Law, asked: Condition | None) -> Iterator[_Instance]:
 
 
 def _compares(c: Condition, integers: Mapping[str, int]) -> bool:
-    """Whether a comparison of integers holds; other conditions say nothing of them."""
+    """Whether a condition holds, if it compares integers; True for all others."""
     if not FACTS[c.fact].pattern or {*FACTS[c.fact].sorts} != {"i64"}:
         return True
     (atom,) = parsed(FACTS[c.fact].pattern.format(*(str(_value(a, integers)) for a in c.args), place=""))
@@ -179,14 +179,14 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
 
 
 def _name(variable: str, place: int, sort: str, integers: Mapping[str, int]) -> str:
-    """What stands for a variable of a law: a term of which nothing is known, or a text or an integer."""
+    """The text that stands for a variable of a law: that of an unknown term, of a string or of an integer."""
     if sort == "i64":
         return str(integers[variable])
     return f'"text of {variable}"' if sort == "String" else unknown(sort, place) or f"(sym_{variable})"
 
 
 def _said(c: Condition, place: int, names: Mapping[str, str]) -> list[tuple[Node, ...]]:
-    """A condition as atoms; names that its pattern makes up are its own."""
+    """A condition as atoms; names that its pattern introduces are made unique to it."""
     parts = [_rendered(a, names) for a in c.args]
     pattern = FACTS[c.fact].pattern
     atoms = parsed(pattern.format(*parts, place="") if pattern else f"({c.fact} {' '.join(parts)})")
@@ -207,7 +207,7 @@ def _rendered(x: Term | int | str, names: Mapping[str, str]) -> str:
 # What conditions say, as commands
 
 _USUAL = {"dtype": '"float64"', "ndim": "1", "int_value": "3", "numeric": "0"}
-"""Functions of a value, and what is taken where conditions leave it open."""
+"""Functions of a value, with the results that are assumed where conditions leave them open."""
 
 
 def _types(atoms: Sequence[tuple[Node, ...]]) -> Iterator[str]:

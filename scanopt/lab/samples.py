@@ -80,7 +80,7 @@ _ABOVE_ONE = {"arccosh"}
 
 
 def _root(x: Any) -> Any:
-    """So many of the elements of x that their square is about all of them."""
+    """The first elements of x: about as many as the square root of their number."""
     return x[: T.cast(T.ceil(T.sqrt(x.shape[0])), "int64")]
 
 

@@ -81,7 +81,7 @@ def laws_in(names: Mapping[str, Any]) -> list[Law]:
 
 @contextmanager
 def importable(folder: str | Path) -> Iterator[None]:
-    """Inside the block, modules of a folder ("": the present one) can be imported."""
+    """Inside the block, modules of a folder ("": the current one) can be imported."""
     path = sys.path
     sys.path = [str(folder), *path]
     try:

@@ -18,7 +18,7 @@ _DEPTH = 4
 
 
 class Teller:
-    """Says what a class of terms is: by the term that the user wrote, else by the smallest one."""
+    """Describes classes of terms: by the term that the user wrote, else by the smallest one."""
 
     def __init__(self, scene: ProbedProgram) -> None:
         self._scene = scene
@@ -32,7 +32,7 @@ class Teller:
             self._loops.setdefault(clock, []).append(loop)
 
     def rank(self, match: Match) -> tuple[bool, int]:
-        """For an order of matches: first those in loops, as the program was written."""
+        """A key to sort matches by: first those in loops, in the order in which the program was written."""
         c = match.get("lhs_", 0)
         term = self._written.get(c, len(self._clocks)) if isinstance(c, int) else 0
         return self._clocks.get(term, ROOT) == ROOT, term
@@ -55,7 +55,7 @@ class Teller:
         return f" in {self._loop(loop)}" if loop != ROOT else ""
 
     def binding(self, sort: str, x: Binding) -> str:
-        """What a variable of a pattern stands for."""
+        """The text of what a variable of a pattern stands for."""
         if isinstance(x, tuple):
             return f"[{', '.join(map(self.value, x))}]"
         if isinstance(x, int):
@@ -80,7 +80,7 @@ class Teller:
         return f"{name} ({place})" if place else name
 
     def value(self, c: int) -> str:
-        """A class of values."""
+        """The text of a class of values."""
         if c in self._written:
             return self._text(self._scene.program, self._written[c], _DEPTH)
         return self._text(self._scene.graph, c, _DEPTH)
@@ -134,7 +134,7 @@ def _const(g: TermGraph, key: str) -> str:
 
 
 def _smallest(g: TermGraph) -> dict[int, Form]:
-    """Per class the form of fewest parts; what a state becomes is no part of reading it."""
+    """For each class the form with the fewest parts; a state's new value is not part of reading it."""
     size: dict[int, int] = {}
     best: dict[int, Form] = {}
     changed = True

@@ -1,4 +1,4 @@
-"""What calls of compiled functions take, as written and optimized, beside what the cost model predicts."""
+"""Measured times of calls of compiled functions, as written and optimized, beside predicted costs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Timing:
 def timed(f: Function, seconds: float = 0.2) -> Timing:
     """Times of a function, called with its example or with what it was last called with inside `watching()`.
 
-    seconds: of calls that are timed, of each program.
+    seconds: of timed calls, for each program.
     """
     values, written, optimized, memory = values_of(f), None, None, None
     if values is not None:

@@ -1,6 +1,6 @@
 """Programs made of programs: like one that is written, with other numbers and functions, or several as one.
 
-The author of a law writes an example for which it is right; what the conditions let through is more.
+The author of a law writes an example for which it is right; its conditions let more programs through.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEPT = 0.3
 
 
 def variants(program: Program, count: int) -> Iterator[Program]:
-    """So many programs like this one.
+    """`count` programs like this one.
 
     >>> from scanopt import interpret
     >>> x = T.dscalar("x")
@@ -69,9 +69,9 @@ def together(programs: Sequence[Program]) -> Program:
 
 
 def _changes(outputs: Sequence[Variable], rng: random.Random) -> Iterator[tuple[Variable, Variable]]:
-    """What becomes of constants, those inside loops included, and of functions outside loops.
+    """Yield replacements of constants, those inside loops included, and of functions outside loops.
 
-    Integers on which lengths may rest stay as they are.
+    Integers on which lengths may depend stay as they are.
     """
     graphs = [outputs, *(loop.inner_outputs for loop in loops_of(outputs))]
     nodes = [node for graph in graphs for node in schedule(graph)]
@@ -97,7 +97,7 @@ def _is_function(v: Variable) -> bool:
 
 
 def _number(x: Constant, rng: random.Random, finite: bool) -> Constant:
-    """A constant of the same type."""
+    """A random constant of the same type and shape, in which some numbers stay."""
     pool = _INTEGERS if np.dtype(x.dtype).kind in "iu" else _FINITE if finite else _FLOATS
     drawn = [old if rng.random() < _KEPT else rng.choice(pool) for old in x.data.ravel().tolist()]
     return Constant(np.array(drawn).astype(x.dtype).reshape(x.data.shape))

@@ -111,4 +111,4 @@ WAYS_OUT: dict[str, WayOut] = {
     "same_value": WayOut("the loop holds nothing twice"),
     "same_entries": WayOut("the loop reads nothing twice"),
 }
-"""By the name of the fact."""
+"""What failing conditions mean, by the name of the fact."""

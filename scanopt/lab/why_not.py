@@ -15,7 +15,7 @@ from scanopt.lab.ways_out import WAYS_OUT, WayOut
 
 __all__ = ["Barrier", "Verdict", "WhyNot", "why_not"]
 
-_PLACES = 3  # told of one condition
+_PLACES = 3  # listed for one condition, at most
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Barrier:
     """A condition that does not hold where the pattern of a law is found.
 
     plain: what that means, in plain words; way_out: what to write for it to hold; "" where there are none.
-    count: at so many places; alone: at so many of these it is the only one.  places: some of them in words.
+    count: the number of such places; alone: of these, where no other one fails.  places: some of them in words.
     """
 
     condition: str
@@ -37,7 +37,7 @@ class Barrier:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one law.
+    """The verdict on one law.
 
     barred: "", "licence" or "left out" (by `exclude` or a mode).  fired: matches; found: places where its
     pattern is found once all laws have run, complete: those where all its conditions hold.  looser: more
@@ -121,7 +121,7 @@ def why_not(
 ) -> WhyNot:
     """The verdict on the laws of a name.
 
-    known: all laws there are; laws: those that may fire; done: what they came to.
+    known: all laws there are; laws: those that may fire; done: the result of optimizing with them.
     Raises ValueError, naming those near, where no law or ruleset has the name.
     """
     asked = named_laws(known, name)

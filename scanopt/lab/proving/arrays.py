@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class SymbolicArray:
-    """Entries of one dtype."""
+    """An array of entries of one dtype: numbers, or z3 terms for unknown ones."""
 
     dtype: str
     data: np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ class SymbolicArray:
 
     @property
     def entries(self) -> list[Any]:
-        """All entries, the last axis first."""
+        """All entries, in C order."""
         return list(self.data.reshape(-1))
 
     def row(self, t: int) -> SymbolicArray:
@@ -39,11 +39,11 @@ class SymbolicArray:
         return filled(self.dtype, self.shape[1:], self.data[t].reshape(-1) if self.data.ndim > 1 else [self.data[t]])
 
     def part(self, places: np.ndarray[Any, Any]) -> SymbolicArray:
-        """The entries with these numbers."""
+        """The entries with these numbers, which count them in C order."""
         return filled(self.dtype, places.shape, [self.entries[i] for i in places.reshape(-1)])
 
     def written(self, places: np.ndarray[Any, Any], new: SymbolicArray) -> SymbolicArray:
-        """The same with other entries in these places, which they broadcast to."""
+        """The same with the entries of `new`, broadcast, in these places."""
         entries = self.entries
         for i, x in zip(places.reshape(-1), np.broadcast_to(new.data, places.shape).reshape(-1), strict=True):
             entries[i] = x
@@ -71,7 +71,7 @@ def array(x: Any) -> SymbolicArray:
 
 
 def known(x: SymbolicArray) -> np.ndarray[Any, Any] | None:
-    """Its numbers, None where one is not known."""
+    """The numbers of an array; None where an entry is not known."""
     if not all(isinstance(e, (bool, int)) for e in x.entries) or x.dtype not in ("bool", "int8", "int64"):
         return None
     return np.array(x.entries, x.dtype).reshape(x.shape)
@@ -98,7 +98,7 @@ def broadcast(*xs: SymbolicArray) -> tuple[Shape, list[list[Any]]]:
 def arranged(
     run: Callable[..., Any], dtype: str, data: Sequence[SymbolicArray], rest: Sequence[Any] = ()
 ) -> SymbolicArray:
-    """What a NumPy function makes of arrays whose entries it only moves: it is run on their numbers."""
+    """The result of a NumPy function that only moves entries: it is run on the numbers of the entries."""
     numbers: list[Any] = []
     entries: list[Any] = []
     for x in data:
@@ -109,12 +109,12 @@ def arranged(
 
 
 def equal(x: SymbolicArray, y: SymbolicArray) -> Any:
-    """Whether two arrays are equal: a bool where that is seen, else a condition."""
+    """Whether two arrays are equal: a bool where that is decided already, else a z3 condition."""
     if x.shape != y.shape or x.dtype != y.dtype:
         return False
     return conjunction(*(same(a, b, x.dtype) for a, b in zip(x.entries, y.entries, strict=True)))
 
 
 def places(shape: Shape) -> Iterable[Shape]:
-    """The places of all entries, the last axis first."""
+    """The indices of all entries, in C order."""
     return product(*map(range, shape))

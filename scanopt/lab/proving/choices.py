@@ -1,4 +1,4 @@
-"""All worlds, one after the other: what a law leaves open is chosen, and every choice is tried in turn."""
+"""Enumerate worlds: what a law leaves open is chosen, and every choice is tried in turn."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class NoProgramError(Exception):
 
 @dataclass
 class Choices:
-    """What is chosen in one world: the first options where nothing else is prescribed.
+    """The choices of one world: the first option of each, where no other is prescribed.
 
-    told: what was chosen, by name, for people.
+    taken: for each choice the number of the option, and how many there were.  told: the options, by name, for people.
     """
 
     prescribed: Sequence[int] = ()
@@ -27,7 +27,7 @@ class Choices:
     told: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def choose(self, name: str, options: Sequence[T]) -> T:
-        """One of some options.  Raises NoProgramError where there are none."""
+        """Choose one of some options.  Raises NoProgramError where there are none."""
         if not options:
             raise NoProgramError(name)
         place = len(self.taken)
@@ -37,7 +37,7 @@ class Choices:
         return options[i]
 
     def next(self) -> list[int] | None:
-        """What is to be chosen in the next world, None after the last one."""
+        """The choices to prescribe for the next world; None after the last one."""
         taken = [*self.taken]
         while taken:
             i, n = taken.pop()

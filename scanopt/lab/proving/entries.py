@@ -18,12 +18,12 @@ __all__ = [
 
 BITS = {"int8": 8, "int64": 64}
 FP = (3, 3)
-"""Bits of the exponent, and of the rest with the sign, of floats whose rounding is looked at."""
+"""Bits of the exponent, and of the fraction with the sign, of the small floats whose rounding is modelled."""
 
 
 @functools.cache
 def z3() -> Any:
-    """The module z3.  Raises ImportError, saying what to install, where there is none."""
+    """The module z3.  Raises ImportError, saying what to install, where it is missing."""
     return library("z3", "prove", "a proof of a law")
 
 
@@ -55,7 +55,7 @@ def lifted(x: Any, dtype: str) -> Any:
 
 
 def same(x: Any, y: Any, dtype: str) -> Any:
-    """Whether two entries are equal: a bool where that is seen, else a condition."""
+    """Whether two entries are equal: a bool where that is decided already, else a z3 condition."""
     if isinstance(x, (bool, int, float)) and isinstance(y, (bool, int, float)):
         return x == y
     x, y = lifted(x, dtype), lifted(y, dtype)
@@ -63,7 +63,7 @@ def same(x: Any, y: Any, dtype: str) -> Any:
 
 
 def conjunction(*conditions: Any) -> Any:
-    """All of them: a bool where that is seen."""
+    """The conjunction of conditions: a bool where that is decided already."""
     left = [c for c in conditions if c is not True]
     if any(c is False for c in left):
         return False
@@ -71,7 +71,7 @@ def conjunction(*conditions: Any) -> Any:
 
 
 def disjunction(*conditions: Any) -> Any:
-    """Any of them: a bool where that is seen."""
+    """The disjunction of conditions: a bool where that is decided already."""
     left = [c for c in conditions if c is not False]
     if any(c is True for c in left):
         return True
@@ -143,7 +143,7 @@ def _opposite(x: Any) -> Any:
 
 
 def _sum(x: Any, y: Any) -> Any:
-    """0.0 + x is x, but for -0.0."""
+    """x + y; 0.0 + y is y, except that 0.0 + -0.0 is 0.0."""
     zero = lifted(0, "fp")
     x, y = (y, x) if y.eq(zero) else (x, y)
     if x.eq(zero):

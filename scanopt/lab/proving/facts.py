@@ -1,4 +1,4 @@
-"""What the facts that laws ask for mean in the model: what they say is chosen so, or assumed.
+"""The meanings, in the model, of the facts that laws ask for: each of them restricts choices, or is assumed.
 
 A fact that binds a variable says what it is: `entries(c, x, X)` makes x the rows of X.  A fact about an operator says
 something for all entries.  Facts that only steer (`STEERING`) say nothing of values, and nothing is assumed for them.
@@ -25,13 +25,13 @@ STEERING = CAUSAL | {
     "held_constant", "held_constants", "tells_no_length", "varying_product", "no_number", "least_multiple", "differ",
     "nearest", "changing", "depends", "takes_part", "written_bounds",
 }  # fmt: skip
-"""Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
+"""Facts for which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
 _OF_ENTRIES = {
     "commutative", "swaps", "regroups", "idempotent", "absorbs", "projection", "involution", "neutral", "left_neutral",
     "absorbing", "by_element", "cancels", "undoes", "accumulates", "folds", "folds_in_order", "segments",
 }  # fmt: skip
-"""Facts about operators that compute entries of entries."""
+"""Facts about operators that compute each entry from entries alone."""
 
 Meaning = Callable[..., None]
 MEANINGS: dict[str, Meaning] = {}
@@ -45,13 +45,13 @@ _FIRST = (
 
 
 def fact(f: Meaning) -> Meaning:
-    """The meaning of the fact of that name."""
+    """Register a function as the meaning of the fact of its name."""
     MEANINGS[f.__name__] = f
     return f
 
 
 def assume(m: Model, conditions: Sequence[Any]) -> None:
-    """Take all conditions of a law for granted.  Raises NotImplementedError for one that has no meaning here."""
+    """Assume all conditions of a law.  Raises NotImplementedError for one that has no meaning here."""
     known = [c for c in conditions if c.fact not in STEERING]
     for c in known:
         if c.fact in _OF_ENTRIES:
@@ -191,7 +191,7 @@ def static_shape(m: Model, v: Term, shape: Text) -> None:
 
 
 def say(m: Model, x: Term, what: Term | Callable[[At], SymbolicArray]) -> None:
-    """Say what a variable is."""
+    """Define the value of a variable that has none yet."""
     if not is_variable(x) or x.head in m.values or x.head in m.types:
         raise NotImplementedError(f"a condition that says what {x} is")
     m.values[x.head] = what
@@ -289,7 +289,7 @@ def becomes(m: Model, s: State, v: Term) -> None:
 
 
 def _alike(m: Model, s: State, r: State, c: Clock) -> None:
-    """Two states become one unknown value."""
+    """Let two states become the same unknown value at each step."""
     m.places.on["what they become"] = c
     m.updates[s.head] = m.updates[r.head] = Value("what they become")
     m.places.states[s.head] = m.places.states[r.head] = c
@@ -316,7 +316,7 @@ def held(m: Model, c: Clock, args: Term, outer: Term, flags: Text) -> None:
 
 
 def _flags(m: Model, args: Term, flags: Text) -> str:
-    """Which values of a list have rows: one at least."""
+    """For each value of a list "1" if it has rows, else "0"; at least one has."""
     options = ("1", "11", "10", "01", "101")
     found: str = m.texts.setdefault(flags.head, m.choose(f"values in {args} that have rows", options))
     return found
@@ -353,7 +353,7 @@ def safe(m: Model, op: Term) -> None:
 
 @fact
 def fits(m: Model, v: Term) -> None:
-    m.value(v, {})  # a world where shapes do not fit is none
+    m.value(v, {})  # raises NoProgramError where shapes do not fit
 
 
 @fact

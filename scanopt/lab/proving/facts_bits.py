@@ -1,4 +1,4 @@
-"""What facts about constants of bits and units, and about logic and comparisons as other operators, mean."""
+"""The meanings of facts about units, constants of set bits, and logic and comparisons as other operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def _constant(m: Model, k: Text, e: Term, entry: SymbolicArray) -> None:
-    """A constant is the same by its key and as a value."""
+    """Make a constant known both by its key and as a value."""
     m.texts[k.head] = entry
     say(m, e, lambda at: entry)
 
@@ -44,7 +44,7 @@ def unit(m: Model, op: Term, d: Text, k: Text, e: Term) -> None:
 
 
 def _promotes(m: Model, op: Term) -> None:
-    """An operator computes in the dtype that its arguments are promoted to."""
+    """Assume that an operator computes in the dtype that its arguments are promoted to."""
     made = m.unknown(op)
     for a, b in product(m.dtypes, repeat=2):
         p = m.promoted([a, b])
@@ -63,7 +63,7 @@ def _apply(m: Model, op: Op, *xs: SymbolicArray) -> SymbolicArray:
 
 
 def _as_another(pairs: tuple[tuple[str, str], ...]) -> Meaning:
-    """Two operators of the table, one pair at a time."""
+    """Let two operators be those of a pair of the table: each pair is tried."""
 
     def mean(m: Model, op: Term, g: Term) -> None:
         for term, name in zip((op, g), m.choose(f"{op} and {g}", pairs), strict=True):

@@ -1,4 +1,4 @@
-"""Meanings of facts about loops in parts, what is computed alike is of one type, and in loops that change nothing."""
+"""The meanings of facts about loops in parts, whose values have one type, and about loops that change nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _written(m: Model, v: Term, w: Value, backwards: bool) -> None:
 
 @fact
 def invariant(m: Model, c: Clock, v: Term) -> None:
-    """Without a step of c there is nothing to say: no value of c is computed."""
+    """v is the same at every step of c.  Without a step there is nothing to prove: no value of c is computed."""
     if not m.loops.executed(c, {}):
         raise NoProgramError(f"{c} takes no step")
     everywhere = Value(f"{v.head} everywhere")

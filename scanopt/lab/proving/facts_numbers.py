@@ -1,4 +1,4 @@
-"""What facts about constant numbers mean: zeros, powers of two, and small integers."""
+"""The meanings of facts about constant numbers: zeros, powers of two, and small integers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 def _is(m: Model, v: Term, number: float) -> None:
-    """All entries of a value, outside of loops, are this number."""
+    """Assume that all entries of a value, outside of loops, are this number."""
     found = m.value(v, {})
     for e in found.entries:
         m.assume(same(e, number, found.dtype))

@@ -1,4 +1,4 @@
-"""What facts about operators mean: laws of their functions of entries, and closed forms of their recurrences."""
+"""The meanings of facts about operators: equations of their functions of entries, closed forms of recurrences."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def dtype_of(m: Model, d: Text) -> str:
 
 
 def for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
-    """It holds for all entries of these dtypes."""
+    """Assume that `holds` is true for all entries of these dtypes."""
     xs = [symbol(f"any {i}", d) for i, d in enumerate(dtypes)]
     m.assume(z3().ForAll(xs, holds(*xs)))
 
 
 def closed(m: Model, op: Term, *dtypes: str) -> Any:
-    """The function of entries of an operator whose result is of the dtype of its first argument."""
+    """The function of entries of an operator, whose result is assumed to have the dtype of its first argument."""
     made = m.unknown(op)
     of_entries(m, [made])
     m.assume(made.dtypes.setdefault(dtypes, dtypes[0]) == dtypes[0])
@@ -40,7 +40,7 @@ def closed(m: Model, op: Term, *dtypes: str) -> Any:
 
 
 def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning:
-    """What holds of an operator f for all entries of a dtype."""
+    """The meaning of a trait: that `holds` is true of an operator f for all entries of a dtype."""
 
     def mean(m: Model, op: Term, d: Text) -> None:
         dtype = dtype_of(m, d)
@@ -133,7 +133,7 @@ def undoes(m: Model, g: Term, op: Term) -> None:
 def _closed_form(
     kinds: str, last: bool, step: Callable[[Model, UnknownFunction], Callable[..., SymbolicArray]]
 ) -> Meaning:
-    """g makes all steps of op, or the last one, for states of dtype d."""
+    """The meaning of a closed form: g computes all steps of op, or the last one, for states of dtype d."""
 
     def mean(m: Model, op: Term, d: Text, g: Term) -> None:
         made, dtype = m.unknown(op), dtype_of(m, d)
@@ -160,7 +160,7 @@ def _restarting(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
 
 
 def _going_on(m: Model, h: Term, g: Term, dtypes: Sequence[str]) -> UnknownFunction:
-    """The step by which h goes on from a row, and g from the first one, for rows of these dtypes."""
+    """Make h a recurrence that starts from a given row, and g one that starts from the first row; return their step."""
     step = UnknownFunction(m, f"step of {h.head}", exact=True, dtypes={(d, d): d for d in dtypes})
     of_entries(m, [step])
 

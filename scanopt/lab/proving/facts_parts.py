@@ -1,4 +1,4 @@
-"""What facts about parts and arrangements of arrays mean: those that a program is told of some operators, one each."""
+"""The meanings of facts about parts and arrangements of arrays: operators of which programs state them are tried."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum",
 _ALONG = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min", "sum", "prod", "mean") for k in (0, 1)]
 
 _MOST = 80
-"""So many of them at most are looked at."""
+"""The most ways in which a fact is stated that are tried."""
 
 
 @cache
 def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
-    """What a program with these operators is told by a fact."""
+    """The arguments with which a fact is stated for programs that have these operators."""
     rows = [Op.make("getitem", index=(i,)) for i in _ROWS]
     every = [Op.make("getitem", index=(i,)) for i in (FULL, ("slice", 0, None, 1))]
     several = [
@@ -100,7 +100,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
 
 
 def computed(index: Iterable[Any]) -> int:
-    """How many of its bounds are arguments."""
+    """How many bounds of an index are arguments."""
     return sum(map(_bounds_computed, index))
 
 
@@ -148,7 +148,7 @@ for _fact in (
 
 @fact
 def cast_back(m: Model, g: Term, h: Term, d: Term) -> None:
-    """What a cast keeps are the numbers: in the model it is the array itself, and so is what returns."""
+    """Casts there and back keep the numbers: in the model both return the array itself."""
     m.operators[g.head] = m.operators[h.head] = lambda *xs: xs[0]
 
 

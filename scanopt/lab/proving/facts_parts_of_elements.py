@@ -1,4 +1,4 @@
-"""What facts about parts of what is computed element by element, or row by row, mean."""
+"""The meanings of facts about parts of results that are computed element by element, or row by row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OF_ENTRIES = ((FULL, 0), (FULL, ("slice", None, "in", None)), (-1, ("slice", 1,
 
 
 def _taking(m: Model, g: Term, indices: tuple[tuple[object, ...], ...]) -> tuple[object, ...]:
-    """An index for an operator that takes a part."""
+    """Choose the index of an operator that takes a part."""
     index = m.choose(f"index of {g}", indices)
     m.operators[g.head] = operator(m, Op.make("getitem", index=index))
     m.computed = computed(index)

@@ -1,4 +1,4 @@
-"""What facts about sums, products side by side and chunks of loops mean."""
+"""The meanings of facts about sums, products side by side and chunks of loops."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Vmap:
 
 
 def operator_form(op: Term) -> Named | TableOperator | Taken | Along | Vmap:
-    """What an operator of a law is."""
+    """The form of an operator of a law."""
     match op.head, op.args:
         case name, None:
             return Named(name)
@@ -95,14 +95,14 @@ def _of_table(op: Op, open_: bool) -> TableOperator | Taken | Along:
 
 
 def _numbers(parameter: Any) -> bool:
-    """Whether all that it holds of the law are integers."""
+    """Whether all terms of the law in a parameter are integers."""
     if isinstance(parameter, tuple):
         return all(map(_numbers, parameter))
     return isinstance(parameter, Int) or not isinstance(parameter, Term)
 
 
 def arguments(args: Term) -> list[Term]:
-    """The values of a list; one that is a variable, or has one as its rest, ends in it."""
+    """The values of a list of arguments; a list variable, alone or as the rest of a list, comes last."""
     match args.head, args.args:
         case "cons", (Term() as first, Term() as rest):
             return [first, *arguments(rest)]
@@ -113,18 +113,18 @@ def arguments(args: Term) -> list[Term]:
 
 
 def free_list(x: Term) -> bool:
-    """Whether it is a variable that stands for a list of values."""
+    """Whether a term is a variable that stands for a list of values."""
     return isinstance(x, Args) and x.args is None
 
 
 def is_choice(op: Term) -> bool:
-    """Whether only one of its arguments is computed."""
+    """Whether an operator is an ifelse, of whose two values only one is computed."""
     form = operator_form(op)
     return isinstance(form, TableOperator) and form.op.name == "ifelse"
 
 
 def is_variable(x: Any) -> bool:
-    """Whether it is a variable of the law."""
+    """Whether x is a variable of the law."""
     return isinstance(x, Term) and x.args is None
 
 

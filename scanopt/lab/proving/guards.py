@@ -1,4 +1,4 @@
-"""What operators mean that return their first argument, or raise."""
+"""The meanings of operators that return their first argument, or raise."""
 
 from __future__ import annotations
 

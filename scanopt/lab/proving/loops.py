@@ -1,4 +1,4 @@
-"""The loops of a law in one world: how many steps each may run and does run, by the steps of those around it."""
+"""The loops of a law in one world: how many steps each may run and does run, at each step of those around it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def path(places: LawPlaces, c: Clock | None, at: At) -> tuple[int | None, ...]:
 class Loops:
     """Numbers of steps, chosen when they are first asked for.
 
-    alike: loops that may run as many steps whatever the step around them is; whole: those that run all their steps.
+    alike: loops that may run equally many steps at all steps around them.  whole: those that run all their steps.
     """
 
     def __init__(self, m: Model) -> None:
@@ -41,7 +41,7 @@ class Loops:
         self._executed: dict[Any, int] = {}
 
     def fix(self, c: Clock, steps: int, executed: int) -> None:
-        """Say how many steps a loop outside of all others may run and does run."""
+        """Set how many steps a loop outside of all others may run and does run."""
         self._steps[self._key(c, {})], self._executed[c, ()] = steps, executed
 
     def outside(self, c: Clock, at: At) -> At:
@@ -56,7 +56,7 @@ class Loops:
         return f"{c}{' at step ' + ', '.join(map(str, around)) if around and c not in self.alike else ''}"
 
     def steps(self, c: Clock, at: At) -> int:
-        """How many steps it may run."""
+        """How many steps a loop may run."""
         match c.head, c.args:
             case "cut", (Clock() as d, (Int() | int()) as n):
                 k = self.m.number(n)
@@ -81,7 +81,7 @@ class Loops:
         return self._steps[key]
 
     def executed(self, c: Clock, at: At) -> int:
-        """How many steps it runs: a loop that ends early runs one at least, where it may."""
+        """How many steps a loop runs: at least one, if it may run any."""
         match c.head, c.args:
             case "cut" | "upto", (Clock() as d, _):
                 return min(self.executed(d, at), self.steps(c, at))
@@ -101,7 +101,7 @@ class Loops:
         return self._executed[key]
 
     def _lifted(self, c: Clock, d: Clock, at: At, run: bool = False) -> int:
-        """The steps of d, as many at each step of c; where it may end early it runs until it has ended at all."""
+        """The steps of d beside c, equally many at each step of c; one that may end early runs until all have ended."""
         if d not in self.alike or c not in self.whole:
             raise NoProgramError(f"{d} for all steps of {c}, where it need not have as many steps at each")
         if d in self.whole or not run:
@@ -121,7 +121,7 @@ class Loops:
         return at if t is None else {**at, d: min(t, self.executed(d, at) - 1)}
 
     def one_of(self, m: Term, v: Value, w: Value, at: At) -> tuple[Value, At]:
-        """Of the values of a loop and of what comes before or after it the one at a step of both, and its place."""
+        """The value at a step of a loop joined with what comes before or after it: v or w, and its place."""
         c, *rest = (x for x in m.args or () if isinstance(x, Clock))
         loop = Clock("joint", (m,))
         outside, t, first = self.outside(loop, at), at[loop], int(m.head == "and_first")

@@ -1,7 +1,7 @@
-"""The calculus, with arrays of unknowns: what the terms of a law are in one world, all sizes and steps being chosen.
+"""The calculus on arrays of unknowns: the values of a law's terms in one world, where sizes and steps are chosen.
 
-Meanings are those of docs/design.md, read as plainly as can be: a value is an array for each step of the loops that it
-is in, a state what it becomes, a trace the values at all steps that are run.
+Meanings are those of docs/design.md, taken literally: a value is an array for each step of the loops that it is in, a
+state is its new value at each step, a trace is the values at all executed steps.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ Operator = Callable[..., SymbolicArray]
 
 @dataclass
 class Model(World):
-    """A world, and what the law's terms are in it.
+    """A world, and the values of the law's terms in it.
 
-    values, operators, lists, texts: what variables of the law are, where a condition says so.  updates: what states
-    become.  types: dtypes and shapes of the other variables, whose entries are in variables.  fragile: those of them
-    that may raise.  computed: how many bounds of a part are arguments, where the law's operator is one.
+    values, operators, lists, texts: the variables of the law that a condition defines.  updates: the new values of
+    states.  types: dtypes and shapes of the other variables, whose entries are in `variables`.  fragile: whether a
+    variable may raise.  computed: how many bounds of a part are arguments, where the law's operator takes one.
     """
 
     places: LawPlaces = field(default_factory=lambda: LawPlaces(None))
@@ -67,14 +67,14 @@ class Model(World):
         self.loops = Loops(self)
 
     def forget(self) -> None:
-        """What was computed is computed anew, and what it raises is noted."""
+        """Forget what was computed and raised, so that it is computed again and its errors are noted."""
         self._made.clear()
         self.errors = []
 
     # Variables
 
     def variable(self, name: str, at: At, first: int | None = None) -> SymbolicArray:
-        """A variable of the law; first: how many rows it has, where that is asked for."""
+        """The value of a variable of the law.  first: how many rows it must have, if that is known."""
         if name in self.values:
             found = self.values[name]
             return self.value(found, at) if isinstance(found, Term) else found(at)
@@ -118,7 +118,7 @@ class Model(World):
     # Values
 
     def value(self, x: Term, at: At) -> SymbolicArray:
-        """A value at some steps of the loops that it is in; at no step (None) only its type is of use."""
+        """A value at some steps of the loops that it is in; at no step (None) only its type matters."""
         if x.args is None:
             return self.variable(x.head, at)
         key = x, tuple(sorted(((str(c), t) for c, t in at.items()), key=str))
@@ -187,7 +187,7 @@ class Model(World):
         return self.value(x if taken else y, at)
 
     def listed(self, args: Term) -> list[Term]:
-        """The values of a list of arguments; one that nothing is said of has one to three."""
+        """The values of a list of arguments; a list that no condition defines has one to three."""
         out: list[Term] = []
         for a in arguments(args):
             out += self.elements(a) if free_list(a) else [a]
@@ -205,7 +205,7 @@ class Model(World):
         return self.lists[args.head]
 
     def fresh_list(self, args: Term, count: int) -> list[Term]:
-        """So many unknown values for a variable list."""
+        """`count` unknown values for a list variable."""
         names = [f"{args.head}.{i}" for i in range(count)]
         for name in names:
             self.places.on[name] = self.places.on.get(args.head)
@@ -239,7 +239,7 @@ class Model(World):
         return self.junk(x.dtype, x.shape[1:]) if t is None else x.row(t)
 
     def initial(self, init: Term, k: int, at: At) -> SymbolicArray:
-        """The rows before the first step."""
+        """The rows of a state before the first step."""
         deep = max(self.places.depths.get(init.head, 1), k)
         if init.args is None and init.head not in self.types and init.head not in self.values:
             self.variable(init.head, at, self.choose(f"rows of {init.head}", (deep, deep + 1)))
@@ -258,7 +258,7 @@ class Model(World):
         return self.state(s, c, t - k, outside, start.dtype, start.shape[1:])
 
     def _carries(self, s: State, c: Clock, outside: At, start: SymbolicArray) -> None:
-        """What a state becomes has its type, also in a loop that runs no step."""
+        """Check that the new value of a state has its type, also in a loop that runs no step."""
         self._rows_of_states[s.head] = start.dtype, start.shape[1:]
         if s.head in self.updates and (s.head, start.shape) not in self._carried:
             self._carried.add((s.head, start.shape))
@@ -267,7 +267,7 @@ class Model(World):
     def state(
         self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]
     ) -> SymbolicArray:
-        """What a state becomes at a step."""
+        """The new value of a state at a step."""
         if s.args is None and s.head not in self.updates:
             return self.symbols(f"{s.head} at step {', '.join(map(str, [*outside.values(), t]))}", dtype, shape)
         new = self._seen(s, c, t, outside) if s.args else self.value(self.updates[s.head], {**outside, c: t})
@@ -276,7 +276,7 @@ class Model(World):
         return new
 
     def _seen(self, s: State, c: Clock, t: int | None, outside: At) -> SymbolicArray:
-        """What another state becomes at a step, through an operator or times a number."""
+        """The new value of another state at a step, through an operator or times a number."""
         match s.head, s.args:
             case "seen", (Term() as op, State(args=None) as kept):
                 return self.operator(op)(self.state(kept, c, t, outside, *self._rows_of_states[kept.head]))
@@ -287,7 +287,7 @@ class Model(World):
                 raise NotImplementedError(f"states {head}(..)")
 
     def trace(self, c: Clock, x: Term, at: At, k: int | None) -> SymbolicArray:
-        """A value at all steps that are run, or (k) at the last ones."""
+        """A value at all executed steps, or at the last k."""
         steps = range(self.loops.executed(c, at))
         kept = steps if k is None else steps[max(len(steps) - k, 0) :]
         like = self.value(x, {**at, c: None})
@@ -347,7 +347,7 @@ class Model(World):
                 return lambda *xs: self.batched(inner, self.text(flags), *xs)
 
     def unknown(self, op: Term) -> UnknownFunction:
-        """An operator that conditions speak of.  Raises NotImplementedError where the law says which it is."""
+        """An operator as an unknown function, for conditions.  Raises NotImplementedError if the law gives its name."""
         found = self.operator(op)
         if not isinstance(found, UnknownFunction):
             raise NotImplementedError(f"conditions of {op}")
@@ -372,12 +372,12 @@ class Model(World):
         return x.row(k)
 
     def _any_row(self, x: SymbolicArray) -> SymbolicArray:
-        """Some row, where there may be none; of what says where and how many it is known."""
+        """Some row, even if there is none: zeros for known numbers (which say where or how many), else unknowns."""
         shape = x.shape[1:]
         return self.junk(x.dtype, shape) if known(x) is None else filled(x.dtype, shape, [0] * int(np.prod(shape)))
 
     def quietly(self, run: Callable[[], SymbolicArray]) -> SymbolicArray:
-        """What would be computed, for its type only: it does not raise."""
+        """Compute a value for its type only: neither its errors nor its parts are kept."""
         errors, self.errors = self.errors, []
         made, self._made = self._made, {}
         try:
@@ -386,7 +386,7 @@ class Model(World):
             self.errors, self._made = errors, made
 
     def batched(self, op: Term, flags: str, *xs: SymbolicArray) -> SymbolicArray:
-        """An operator along the first axis of what is flagged."""
+        """Apply an operator along the first axis of the flagged arguments."""
         lengths = {x.shape[0] if x.shape else -1 for x, f in zip(xs, flags, strict=True) if f == "1"}
         if len(lengths) != 1 or -1 in lengths:
             raise NoProgramError("batched arguments of several lengths")

@@ -1,8 +1,9 @@
-"""What operators of the table make of symbolic arrays.
+"""Operators of the table on symbolic arrays.
 
-What only moves entries is run by its own NumPy function, on the numbers of the entries; so is what all entries are
-known of.  Arithmetic is z3's.  What has no exact meaning here is an unknown function of all that it reads: a proof that
-does without its meaning holds, a refutation says nothing, and so it is noted (`Model.abstracted`).
+An operator that only moves entries is run by its own NumPy function, on the numbers of the entries; so is one whose
+arguments are all known numbers.  Arithmetic is z3's.  An operator without an exact meaning here is an unknown function
+of all that it reads: a proof that does not need its meaning holds, but a refutation says nothing, so that the operator
+is noted (`Model.abstracted`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ARRANGING = {
     "in_chunks", "full", "full_like", "repeat_rows", "getitem", "repeat",
 }  # fmt: skip
 _ALL_DATA = {"concatenate", "stack", "full_like"}
-"""Operators whose arguments are all moved; of the others it is the first, the rest says where."""
+"""Operators that move the entries of all arguments; the others move those of the first, and the rest says where."""
 
 _ITSELF = ("disconnected_grad", "zero_grad", "grad_clip")
 _RELATIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
@@ -39,7 +40,7 @@ _MEANINGS: dict[str, Run] = {}
 
 
 def meaning(*names: str) -> Callable[[Run], Run]:
-    """What operators of these names make of arrays."""
+    """Register a function as the meaning of the operators of these names."""
 
     def register(run: Run) -> Run:
         _MEANINGS.update(dict.fromkeys(names, run))
@@ -49,7 +50,7 @@ def meaning(*names: str) -> Callable[[Run], Run]:
 
 
 def applied(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """An operator of some arrays.  Raises NoProgramError where their shapes or dtypes do not fit."""
+    """Apply an operator to arrays.  Raises NoProgramError where their shapes or dtypes do not fit."""
     if op.name in _MEANINGS:
         return _MEANINGS[op.name](m, op, xs)
     dtype, shape = result_type(m, op, xs)
@@ -87,7 +88,7 @@ def result_type(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> tuple[str, tup
 
 @meaning("repeat_rows")
 def _repeat_rows(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """A number of rows that is not known is one of some small ones."""
+    """Repeat a row; a number of times that is not known is one of some small ones."""
     x, n = xs
     if n.dtype not in ("int8", "int64") or n.shape:
         raise NoProgramError("a number of rows that is none")
@@ -102,7 +103,7 @@ def _repeat_rows(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray
 
 
 def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> SymbolicArray:
-    """Numbers that are known, by NumPy itself."""
+    """Run an operator on known numbers, by NumPy itself."""
     try:
         return array(np.asarray(op.bind(np)(*numbers)))
     except (ValueError, IndexError, ArithmeticError):
@@ -125,7 +126,7 @@ def _moved(
 
 
 def pointwise(m: Model, name: str, *xs: SymbolicArray, dtype: str | None = None) -> SymbolicArray:
-    """An operator of entries, of arrays that broadcast."""
+    """Apply an operator of entries to arrays that broadcast."""
     if dtype is None:
         dtype, _ = result_type(m, Op.make(name), xs)
     shape, _ = broadcast(*xs)
@@ -171,7 +172,7 @@ def _clip(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 
 def total(m: Model, rows: Sequence[SymbolicArray], dtype: str, shape: tuple[int, ...]) -> SymbolicArray:
-    """The sum of some arrays, of the first one on."""
+    """The sum of some arrays, from the first one on; zeros if there are none."""
     out = filled(dtype, shape, [0] * int(np.prod(shape, dtype=int)))
     for i, x in enumerate(rows):
         out = x.cast(dtype) if i == 0 else pointwise(m, "add", out, x.cast(dtype))
@@ -180,7 +181,7 @@ def total(m: Model, rows: Sequence[SymbolicArray], dtype: str, shape: tuple[int,
 
 @meaning("setitem")
 def _setitem(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """Slices that are written: which entries, NumPy says of their numbers."""
+    """Write slices; NumPy finds out which entries, from the numbers of the entries."""
     x, y, *rest = xs
     dtype, shape = result_type(m, op, xs)
     index = op.options["index"]
@@ -238,7 +239,7 @@ def _added(dtype: str, terms: Sequence[Any]) -> Any:
     return out
 
 
-# Recurrences: what a loop over one state comes to.
+# Recurrences: the result of a loop over one state.
 # i: the state before, s: rows for all steps, p: a parameter, n: a number of steps
 
 Step = Callable[..., SymbolicArray]
@@ -252,7 +253,7 @@ _FOR_ALL = {
 
 
 def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op], Step]], Run]:
-    """An operator by its step: a function of the states before, the nearest first, and of what the step reads."""
+    """The meaning of a recurrence, by its step: a function of the states before, nearest first, and what it reads."""
 
     def of(make: Callable[[Model, Op], Step]) -> Run:
         def run(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
@@ -268,7 +269,7 @@ def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op
 
 
 def unrolled(step: Step, kinds: str, xs: Sequence[SymbolicArray], dtype: str, last: bool) -> SymbolicArray:
-    """All values of a state, or the last one."""
+    """Run a recurrence step by step: all values of its state, or the last one."""
     init = xs[0]
     lengths = {x.shape[0] for k, x in zip(kinds, xs, strict=True) if k == "s" and x.shape}
     lengths |= {int(x.entries[0]) for k, x in zip(kinds, xs, strict=True) if k == "n"}
@@ -296,7 +297,7 @@ def _segments(m: Model, op: Op) -> Step:
 
 
 def _of(step: Callable[..., SymbolicArray]) -> Callable[[Model, Op], Step]:
-    """A step of these operators: add and so on, of arrays."""
+    """A step that is written with pointwise operators, which it calls by their names."""
     return lambda m, op: lambda *xs: step(lambda name, *ys: pointwise(m, name, *ys), *xs)
 
 
@@ -337,14 +338,14 @@ for _name, (_kinds, _last, _make) in _RECURRENCES.items():
 
 @meaning("spread_like")
 def _spread(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """The first, in the shape that both broadcast to."""
+    """The first argument, in the shape that both broadcast to."""
     shape, entries = broadcast(*xs)
     return filled(xs[0].dtype, shape, [x for x, _ in zip(*entries, strict=True)])
 
 
 @meaning("widen")
 def _widen(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """The first, an axis of length 1 repeated."""
+    """The first argument, with an axis of length 1 repeated."""
     x, n = xs
     axis, count = int(op.options["axis"]), known(n)
     if x.shape[axis] != 1:

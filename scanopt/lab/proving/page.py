@@ -1,4 +1,4 @@
-"""What became of laws, as text, and as the record that the catalogue of laws reads."""
+"""The outcomes of proofs, as text, and as the record that the catalogue of laws reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OUTCOMES = ("proved", "refuted", "out of reach")
 
 
 def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> bool:
-    """Prove each law and say what became of it.  Whether none is refuted."""
+    """Prove each law and print the outcome.  Returns whether none is refuted."""
     found: list[Proof] = []
     for x in each("proving laws", laws, lambda x: x.name):
         found.append(prove(x, steps))
@@ -25,7 +25,7 @@ def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> b
 
 
 def proved_mutants(laws: Sequence[Law], say: Callable[[str], None], steps: int = 3) -> bool:
-    """Drop each condition of each law in turn and say whether what is left is refuted.  True: nothing is wrong."""
+    """Drop each condition of each law in turn and print whether the rest is refuted.  True: no outcome is wrong."""
     found: list[Proof] = []
     for condition, x in mutants(laws):
         found.append(prove(x, steps))
@@ -43,7 +43,7 @@ def mutants(laws: Iterable[Law]) -> Iterator[tuple[str, Law]]:
 
 
 def proofs_record(laws: Sequence[Law], steps: int = 4) -> str:
-    """What becomes of each law, as JSON: the file scanopt/view/proofs.json.
+    """The outcome for each law, as JSON: the file scanopt/view/proofs.json.
 
     A law that was changed since it was proved does not count as proved.
     """

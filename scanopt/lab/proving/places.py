@@ -1,4 +1,4 @@
-"""Where the variables of a law lie: on which loop, in which loop that is, and which of them are bools or counts."""
+"""Where the variables of a law lie: on which loop, in which loop that one lies, which of them are bools or counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTS = {
     "unless_flagged": (1,), "eye": (0, 1),
 }  # fmt: skip
 _NUMBERS = {"powers": (1,), "eye": (2,)}
-"""Arguments of operators that are bools, integers that say where and how many, other integers."""
+"""By operator, the arguments that are bools, integers that say where or how many, and other integers."""
 
 WHERE: dict[str, str] = {
     "entries": "-c.", "held": "-c.-", "sliced": "-c.-", "traced_all": "---c.-", "same_entries": "-..",
@@ -31,7 +31,7 @@ WHERE: dict[str, str] = {
 
 @dataclass
 class LawPlaces:
-    """home: the loop that both sides are on, None outside of all.
+    """Where a law's variables lie.  home: the loop that both sides are on, None outside of all.
 
     on: the loop of a variable by its name; inside: the loop around a loop; kinds: "bool", "count" or "number";
     states: the loop of a state; depths: how many rows before the first step are read; clocks: all that have a name.
@@ -55,7 +55,7 @@ class LawPlaces:
         return self.around(first) if isinstance(first, Clock) else None
 
     def put(self, x: Any, c: Clock | None) -> None:
-        """A term lies on a loop, and what is in it where that says."""
+        """Note that a term lies on a loop, and where the terms in it lie then."""
         match x:
             case Value(args=None) | Args(args=None):
                 self.on.setdefault(x.head, c)
@@ -130,7 +130,7 @@ def _placed(places: LawPlaces, fact: str, args: Iterable[Any]) -> None:
 
 
 def _alike(places: LawPlaces, x: Any, rows: Any) -> None:
-    """What a sequence has entries of, it is of itself."""
+    """A sequence is of the same kind as its entries."""
     if is_variable(x) and is_variable(rows):
         for a, b in ((x.head, rows.head), (rows.head, x.head)):
             if a in places.kinds:

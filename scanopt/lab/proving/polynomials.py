@@ -1,4 +1,4 @@
-"""Sums and products in one form: what is equal as polynomials of unknowns is equal, also modulo a power of two."""
+"""A normal form of sums and products: equal polynomials of unknowns are equal, also modulo a power of two."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scanopt.lab.proving.entries import z3
 __all__ = ["same_polynomial"]
 
 Polynomial = dict[tuple[int, ...], Any]
-"""Coefficients by the numbers of the unknowns, each as often as it is multiplied."""
+"""Coefficients by products of unknowns: the numbers of these, each as often as it is multiplied."""
 
 _MOST = 400  # terms
 
 
 def same_polynomial(x: Any, y: Any) -> bool:
-    """Whether two terms of one sort are the same polynomial of those of their parts that are no sums or products."""
+    """Whether two terms of one sort are the same polynomial of their parts that are no sums or products."""
     if not (z3().is_bv(x) or z3().is_real(x)):
         return False
     left, right = _polynomial(x), _polynomial(y)
@@ -72,7 +72,7 @@ def _product(x: Polynomial, y: Polynomial) -> Polynomial:
 
 
 def _clean(x: Polynomial, like: Any) -> Polynomial:
-    """Without what is nothing, modulo the power of two of a bit-vector."""
+    """The polynomial without zero coefficients, modulo the power of two of a bit-vector."""
     size = 2 ** like.size() if z3().is_bv(like) else None
     numbers = {k: n % size if size else n for k, n in x.items()}
     return {k: n for k, n in numbers.items() if n != 0}

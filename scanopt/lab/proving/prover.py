@@ -32,13 +32,13 @@ from scanopt.lab.proving.world import Bounds, Error
 __all__ = ["MOST_STEPS", "Proof", "prove"]
 
 _WORLDS = 12_000
-"""So many worlds of one law are looked at in each theory: where there are more, sizes are reduced."""
+"""The most worlds of one law that are looked at in each theory: a law with more is out of reach."""
 
 MOST_STEPS = 8
-"""Of loops of more steps there would be too many worlds."""
+"""The most steps of a loop: with more there would be too many worlds."""
 
 _EFFORT = 4_000_000
-"""What z3 may do for one question, in its own units: the same on every machine."""
+"""The most that z3 may do for one question, in its own units: the same on every machine."""
 
 
 LOST = "; errors of steps that nothing is asked of may be lost"
@@ -46,7 +46,7 @@ LOST = "; errors of steps that nothing is asked of may be lost"
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a law.
+    """The outcome of proving a law.
 
     outcome: "proved", "refuted" or "out of reach".  detail: what entries it was proved for, or why it was not.
     worlds: how many there were in which it was proved.  counterexample: a world in words, where it is refuted.
@@ -64,7 +64,7 @@ class Proof:
 
 
 def prove(law: Law, steps: int = 4) -> Proof:
-    """Prove a law for loops of up to so many steps, and arrays of up to so many rows, or refute it.
+    """Prove a law for loops of up to `steps` steps and arrays of up to as many rows, or refute it.
 
     Raises ImportError where z3 is missing, ValueError for a number of steps that is negative or too large.
 
@@ -91,7 +91,7 @@ def prove(law: Law, steps: int = 4) -> Proof:
 
 @dataclass(frozen=True)
 class _Found:
-    """A proof in one theory; open: it says nothing yet, for operators stood for more than themselves."""
+    """A proof in one theory; open: it decides nothing yet, since unknown functions stood for operators."""
 
     proof: Proof
     theory: str
@@ -105,7 +105,7 @@ _KINDS = {
 
 
 def _together(law: Law, proofs: Sequence[_Found]) -> Proof:
-    """A proof of those for some kinds of entries: kinds without a program say nothing."""
+    """One proof from those for several kinds of entries; kinds for which there is no program are left out."""
     found = [x for x in proofs if x.proof.outcome != "proved" or x.proof.worlds]
     for outcome in ("refuted", "out of reach"):
         bad = [x for x in found if x.proof.outcome == outcome]
@@ -120,7 +120,7 @@ def _together(law: Law, proofs: Sequence[_Found]) -> Proof:
 
 @dataclass
 class _World:
-    """What was found in one world."""
+    """The outcome in one world."""
 
     outcome: str
     detail: str = ""
@@ -129,11 +129,11 @@ class _World:
 
 
 class _Theory:
-    """A law whose entries are of one kind."""
+    """A law on entries of one kind."""
 
     def __init__(self, law: Law, steps: int, theory: str) -> None:
         self.law, self.theory = law, theory
-        self.impossible: set[str] = set()  # what holds in no case, as in many worlds that differ elsewhere
+        self.impossible: set[str] = set()  # conditions without a case: many worlds share them
         self.bounds = Bounds(steps)
         self.possible = self.loses_errors = False
 
@@ -168,7 +168,7 @@ class _Theory:
         return _Found(Proof(self.law.name, outcome, detail, count, shown), self.theory, open_)
 
     def world(self, choices: Choices) -> _World:
-        """Both sides in one world."""
+        """Compare both sides in one world."""
         floats = ("A", "B") if self.law.licence == "exact" or self.theory == "free" else ("real",)
         exact = self.law.licence == "exact"
         m = Model(choices, self.theory, self.bounds, floats, exact, places=places_of(self.law))
@@ -193,7 +193,7 @@ class _Theory:
         return self._compared(m, ats, left, right, left_errors, m.errors)
 
     def _clocks(self, m: Model, c: Clock, d: Clock) -> _World:
-        """Loops are equal that take and run as many steps."""
+        """Compare two loops: they are equal if they may run, and do run, the same numbers of steps."""
         of = [(m.loops.steps(x, {}), m.loops.executed(x, {})) for x in (c, d)]
         self.possible = True
         if of[0] == of[1]:
@@ -242,7 +242,7 @@ class _Theory:
         return _World("proved", abstracted=frozenset(m.abstracted))
 
     def _unsatisfiable(self, m: Model, condition: Any) -> Any:
-        """True where the condition holds in no case that is assumed, None where that is not known, else a case."""
+        """True if no case satisfies the condition and what is assumed, None if that is not known, else such a case."""
         if condition is False:
             return True
         k = z3()
@@ -279,7 +279,7 @@ def _entries_equal(x: Any, y: Any, dtype: str) -> Any:
 
 
 def _steps(m: Model) -> list[At]:
-    """The steps at which both sides are looked at; none (None) of a loop that runs none."""
+    """The steps at which both sides are compared; no step (None) of a loop that runs none."""
     home = m.places.home
     if home is None:
         return [{}]
@@ -302,10 +302,10 @@ def _typed(m: Model, update: Term, c: Clock) -> tuple[str, tuple[int, ...]]:
 
 
 def _errors(m: Model, left: Sequence[Error], right: Sequence[Error]) -> tuple[Any, Any, Any]:
-    """Whether the left side raises in what is asked for, whether it does in what is not, whether the right side does.
+    """Whether the left side raises in values that are needed, whether it does in others, whether the right side does.
 
-    What the left side computes may not be computed at all, on a side of an ifelse that is not taken: then what the
-    right side computes before the loop must not raise.
+    The left side may not be computed at all, as on a side of an ifelse that is not taken: then what the right side
+    computes before the loop must not raise.
     """
     home = m.places.home
     before = [e.when for e in right if home is not None and home not in e.loops]

@@ -1,4 +1,4 @@
-"""What sums, products, means and extremes make of symbolic arrays: along one axis they combine its entries in order."""
+"""Sums, products, means and extremes of symbolic arrays: along one axis they combine its entries in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 @meaning("mean")
 def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """That of real numbers is their sum, divided: that of none is no number, and what is added to it is none."""
+    """The mean of real numbers: their sum divided by their number.  Of none it is no real number."""
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
@@ -55,7 +55,7 @@ def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 @meaning("any", "all")
 def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """None of none is true, and all of them are."""
+    """Combine truth values: of no values, `any` is False and `all` is True."""
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if not _along_one(op) or shape is None or x.dtype != "bool":
         return unknown_whole(m, op, dtype, shape or (), xs)
@@ -65,12 +65,12 @@ def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicA
 
 
 def _along_one(op: Op) -> bool:
-    """Whether it reduces one axis."""
+    """Whether an operator reduces exactly one axis, without keeping it."""
     return len(op.options["axis"] or ()) == 1 and not op.options["keepdims"]
 
 
 def _of_one(op: Op, x: SymbolicArray) -> bool:
-    """Whether it reduces one axis, of length 1."""
+    """Whether an operator reduces exactly one axis, of length 1."""
     return _along_one(op) and x.shape[op.options["axis"][0]] == 1
 
 
@@ -81,6 +81,6 @@ def _the_one(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 
 def _entries(op: Op, x: SymbolicArray) -> list[SymbolicArray]:
-    """What it combines, in order."""
+    """The arrays that a reduction along one axis combines, in order."""
     rows = arranged(lambda e: np.moveaxis(e, op.options["axis"][0], 0), x.dtype, [x], [])
     return [rows.row(t) for t in range(rows.shape[0])]

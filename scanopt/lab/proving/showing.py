@@ -41,7 +41,7 @@ def _option(x: Any) -> str:
 
 
 def _shown(x: SymbolicArray, case: Any) -> str:
-    """Its entries in one case, row by row."""
+    """The entries of an array in one case, row by row."""
     entries = [_entry(e, x.dtype, case) for e in x.entries]
 
     def rows(shape: tuple[int, ...], start: int) -> str:

@@ -22,7 +22,7 @@ class UnknownFunction:
     """An operator: an unknown function of whole arrays, or (`pointwise`) of entries of arrays that broadcast.
 
     fails: whether it may raise; exact: whether its batched form is equal bit for bit.  None: not yet chosen.
-    dtypes: of results, by those of arguments; laws: what holds of its function of entries, by its dtypes.
+    dtypes, shapes: those of results, by those of arguments.
     """
 
     m: Model
@@ -36,7 +36,7 @@ class UnknownFunction:
     )
 
     def __call__(self, *xs: SymbolicArray) -> SymbolicArray:
-        """What it makes of arrays."""
+        """The result for arrays, by the unknown function."""
         dtype = self.dtype(tuple(x.dtype for x in xs))
         if self.pointwise:
             shape, entries = broadcast(*xs)
@@ -51,7 +51,7 @@ class UnknownFunction:
         return out
 
     def function(self, dtypes: tuple[str, ...]) -> Any:
-        """Its function of entries."""
+        """The z3 function that computes an entry from entries of these dtypes."""
         return unknown_function(self.name, dtypes, self.dtype(dtypes))
 
     def dtype(self, dtypes: tuple[str, ...]) -> str:
@@ -74,7 +74,7 @@ class UnknownFunction:
         return self.fails
 
     def batched(self) -> Callable[..., SymbolicArray]:
-        """What its batched form does to each row: the same, where that is exact."""
+        """The function that its batched form applies to each row: the same one, if that form is exact."""
         if self.exact is None:
             self.exact = self.m.choose(f"the batched form of {self.name} is exact", (True, False))
         return self if self.exact else UnknownFunction(self.m, f"{self.name} batched", self.pointwise, self.fails, True,
@@ -82,13 +82,13 @@ class UnknownFunction:
 
 
 def never_raises(*ops: UnknownFunction) -> None:
-    """These operators raise nothing."""
+    """Let these operators raise nothing."""
     for op in ops:
         op.fails = False
 
 
 def of_entries(m: Model, ops: Sequence[UnknownFunction]) -> None:
-    """These operators are functions of entries, and raise nothing."""
+    """Let these operators be functions of entries, which raise nothing."""
     never_raises(*ops)
     for op in ops:
         op.pointwise = True

@@ -1,4 +1,4 @@
-"""One world: what was chosen in it, what is assumed, and what entries may be; what terms are in it says `model`."""
+"""One world: what was chosen in it, what is assumed, and what entries may be; `model` adds the values of terms."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ __all__ = ["THEORIES", "Bounds", "Error", "World"]
 T = TypeVar("T")
 
 THEORIES = {"free": ("A", "B"), "int": ("int64", "int8"), "bool": ("bool",), "real": ("real",), "fp": ("fp",)}
-"""What entries are, and of which dtypes."""
+"""The kinds of entries, and the dtypes of each."""
 
 _NUMPY = {"A": "float32", "B": "float64", "real": "float64", "fp": "float64"}
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Up to which sizes worlds are looked at.
+    """The sizes up to which worlds are looked at.
 
-    steps: of a loop, and rows of an array.  rows: shapes of what a loop computes at each step; further: of arrays.
+    steps: the most steps of a loop, and rows of an array.  rows: shapes of what a loop computes at each step; further:
+    those of arrays.  ints, counts: values of integers of the law, and of inputs that say where or how many.
     """
 
     steps: int = 4
@@ -40,7 +41,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Error:
-    """What is computed in some loops raises where a condition holds; needed: what is asked for is made of it."""
+    """A value computed in some loops raises where the condition `when` holds.  needed: whether a result needs it."""
 
     when: Any
     loops: frozenset[Clock]
@@ -52,7 +53,7 @@ class World:
     """What was chosen and what is assumed.
 
     floats: dtypes of floats that operators make of entries of other dtypes.  exact: whether rounding counts.
-    abstracted: operators that stand for more than themselves, see `operators`.  errors: what is raised, and when.
+    abstracted: operators that unknown functions stand for, see `operators`.  errors: what is raised, and when.
     always: whether the left side is computed whenever the program is; None is not yet chosen.
     """
 
@@ -79,18 +80,18 @@ class World:
         return THEORIES[self.theory]
 
     def choose(self, name: str, options: Sequence[T]) -> T:
-        """One of some options; all of them are tried in turn."""
+        """Choose one of some options; all of them are tried in turn."""
         return self.choices.choose(name, options)
 
     def assume(self, condition: Any) -> None:
-        """Only worlds are looked at where the condition holds."""
+        """Assume a condition: worlds in which it does not hold are left out."""
         if condition is False or condition is np.False_:
             raise NoProgramError("a condition does not hold")
         if condition is not True and condition is not np.True_:
             self.assumptions.append(condition)
 
     def raises(self, condition: Any) -> None:
-        """What is being computed raises an error where the condition holds."""
+        """Note that what is being computed raises an error where the condition holds."""
         if condition is not False and None not in self._at.values():
             self.errors.append(Error(condition, frozenset(self._at), self._needed))
 
@@ -101,7 +102,7 @@ class World:
         return self.always
 
     def rounds(self, dtype: str) -> bool:
-        """Whether it counts in which order entries of a dtype are added up."""
+        """Whether the order in which entries of a dtype are added up matters."""
         return self.exact and dtype not in ("bool", "int8", "int64")
 
     # dtypes
@@ -120,7 +121,7 @@ class World:
         raise NotImplementedError(f"entries of dtype {dtype}")
 
     def kind(self, dtype: str) -> str:
-        """What a dtype is: "bool", "int8", "int" or "float"."""
+        """The kind of a dtype: "bool", "int8", "int" or "float"."""
         fixed = {"bool": "bool", "int8": "int8", "int64": "int", "real": "float", "fp": "float"}
         if self.theory != "free":
             return fixed.get(dtype, "float")
@@ -130,7 +131,7 @@ class World:
         return fixed.get(dtype) or self.kinds[dtype]
 
     def promoted(self, dtypes: Sequence[str]) -> str:
-        """The dtype that operators compute some dtypes in."""
+        """The dtype that operators compute in for operands of these dtypes."""
         return self.own_dtype(np.result_type(*(np.dtype(self.numpy_dtype(d)) for d in dtypes)).name)
 
     # Unknowns
@@ -157,7 +158,7 @@ class World:
         return filled(dtype, shape, out)
 
     def number(self, k: Int | int) -> int:
-        """An integer of the law."""
+        """The value of an integer of the law."""
         if isinstance(k, int):
             return k
         if k.args is None:
@@ -168,7 +169,7 @@ class World:
         return one + other if k.head == "+" else one - other
 
     def numbers(self, x: Any) -> Any:
-        """A parameter of an operator: the integers of the law in it are numbers."""
+        """A parameter of an operator, with numbers in place of the integers of the law."""
         match x:
             case ("slice", start, stop, step):
                 return "slice", self._bound(start), self._bound(stop), self.numbers(step)
@@ -191,5 +192,5 @@ class World:
         return array(np.int64(written))
 
     def set_number(self, k: Int, n: int) -> None:
-        """Say what an integer of the law is."""
+        """Set the value of an integer of the law."""
         self.assume(self._ints.setdefault(k.head, n) == n)
