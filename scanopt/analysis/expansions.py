@@ -49,7 +49,7 @@ def expansions(g: Encoded, clocks: Mapping[int, int]) -> Expansions:
         op, rows, depth = todo.pop()
         for key, batched in _ways(op, rows):
             made = _expansion(op, key[1], batched)
-            if key in found and _differ(made, found[key]):  # for another dtype
+            if key in found and _differ(made, found[key]):  # the recipe depends on the dtype
                 found[key] = None
             if deepest.get(key, 0) < depth:
                 deepest[key] = depth

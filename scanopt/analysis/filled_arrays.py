@@ -41,7 +41,7 @@ def written_in_order(g: Encoded, lengths: Callable[[], KnownLengths]) -> Given:
 
 
 class _Filled:
-    """What is known of the arrays to which steps write."""
+    """Recognizes in which order steps write to arrays."""
 
     def __init__(self, g: Encoded, lengths: KnownLengths) -> None:
         self._g, self._lengths = g, lengths

@@ -67,7 +67,7 @@ def written_bounds(g: Encoded) -> Iterator[Row]:
 
 
 def parts(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about the parts that a program takes, and about those that parts of parts are."""
+    """Facts about the parts that a program takes, and about parts of parts that are parts, too."""
     known = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
     most = max(_MOST, len(known))
     tried: set[tuple[Entry, Entry]] = set()
@@ -169,7 +169,7 @@ def _parts_of(entries: Iterable[Entry]) -> Op:
 
 
 def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about parts that are one row, those that are all rows, and those that are all rows of one."""
+    """Facts about parts that are one row, those that are all rows, and those that are all rows of an array of one."""
     for op in ops:
         if op.name == "getitem" and len(op.options["index"]) == 1:
             (entry,) = op.options["index"]
@@ -197,7 +197,7 @@ def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
 
 @lru_cache(maxsize=4096)
 def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
-    """What a part reads of the first or last k rows, or of all others."""
+    """Facts about a part of an array that is a part of its first or last k rows, or of all others."""
     found: list[Row] = []
     for name, rows in (
         ("in_first", ("slice", None, k, None)), ("past_first", ("slice", k, None, None)),

@@ -48,7 +48,7 @@ Lengths = Callable[[], KnownLengths]
 
 
 def operators_of(g: Encoded) -> list[Op]:
-    """The operators that a program has, and those that its facts speak of."""
+    """The operators that a program has, and those that facts about them name."""
     return related_operators(_own_operators(g, expansions(g, clocks_of(g))))
 
 
@@ -327,7 +327,7 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
     """Whether a constant, in that dtype, is the element, bit for bit."""
     if element is None or not np.can_cast(value.dtype, dtype, "same_kind"):
         return False
-    with np.errstate(over="ignore"):  # an integer may be no number of a small dtype
+    with np.errstate(over="ignore"):  # an integer may be too large for a small dtype
         return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
 
 
@@ -379,5 +379,5 @@ def _always(g: Encoded) -> Iterator[Given]:
     """Terms that are computed whichever sides the choices of the program take."""
     for i in needed(g, [*g.roots, *g.checks], lazily=True):
         (f,) = g.classes[i]
-        if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # what is known to run may run earlier
+        if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # no effects: what always runs may be moved
             yield "always", (i,)

@@ -29,7 +29,7 @@ def invariant_loops(
 
 
 def _body(g: Encoded, clocks: dict[int, int], i: int, c: int) -> set[int] | None:
-    """What a trace is computed from at each step of c; None if some of it changes from step to step."""
+    """The terms from which a trace is computed at each step of c; None if one of them changes from step to step."""
     body: set[int] = set()
     todo = [i]
     while todo:

@@ -24,13 +24,13 @@ def fits_in_any_case(g: Encoded, op: Op, args: Sequence[int]) -> bool:
 
 
 def _operand(g: Encoded, i: int) -> Operand:
-    """What is known of a term."""
+    """The dtype and shape of a term, and its value if that is a constant."""
     form, type = g.unheld(i), g.types[i]
     return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
 
 
 def _least_shape(g: Encoded, i: int) -> tuple[int | None, ...]:
-    """The least lengths of a term: those that are known, and the sum of those that are where it is joined of parts."""
+    """The least lengths of a term; along an axis on which it joins arrays, the sum of their known lengths."""
     form, shape = g.unheld(i), g.types[i].shape
     if not isinstance(form.operator, Op) or form.operator.name != "concatenate" or None not in shape:
         return shape

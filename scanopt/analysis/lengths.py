@@ -130,7 +130,7 @@ _DIFFERENT = tuple(isqrt(p * 10**26) for p in _ROOTS)
 """No sum or difference of a few of these lengths, roots of primes, is near another one."""
 
 _NEAR = 10_000
-"""A result less than this below one of them is that length less a fixed number; a result below this is fixed itself."""
+"""A result that is one of them minus less than this is that length minus a fixed number; one below this is fixed."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ _Entry = int | _Slot | _Least
 """A length that is known, or one of those that are tried."""
 
 _MOST_PAIRS = 6
-"""The most lengths of which all pairs are tried as those whose least one a result is."""
+"""A result is tried as the least of any two lengths only if there are at most this many."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry
     (one, other), fits = found, len(few) == 2
     if one is None or other is None:
         return None, False
-    # What is the least or the greatest of some lengths is another one of them when they come in another order.
+    # The least or the greatest of some lengths is another one of them if they are tried in another order.
     same = [x if x == y else None for x, y in zip(one, other, strict=True)]
     if None in same and (slots > 1 or any(isinstance(x, _Least) for x in _entries(args))):
         same = [_least_of_some(op, args, slots, k) if x is None else x for k, x in enumerate(same)]
@@ -313,7 +313,7 @@ def _is_length(value: Hashable) -> bool:
 
 
 def _recognized(n: Dim, lengths: Sequence[int], few: Sequence[Dim]) -> _Entry | None:
-    """A length in a result as a function of n, found from different lengths, and from all 0 and all 1."""
+    """What a length n in a result is in terms of the lengths tried: all different, and (`few`) all 0 and all 1."""
     if n is None:
         return None
     if n < _NEAR:

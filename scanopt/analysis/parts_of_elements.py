@@ -53,7 +53,7 @@ def related_to_parts(ops: Collection[Op]) -> list[Op]:
 
 
 def arguments_in_parts(g: Encoded, fp: str, lengths: Callable[[], KnownLengths]) -> Iterator[Row]:
-    """Facts about what is computed by element, or by row, of which the program takes parts, and about its arguments."""
+    """Facts about results by element, or by row, of which the program takes parts, and about their arguments."""
     forms = dict(g.forms())
     todo = [f.args[0] for f in forms.values() if f.operator is not None and f.operator.name == "getitem"]
     seen: set[int] = set()

@@ -118,7 +118,7 @@ def _initial(f: Form, initial: Array) -> Array:
 
 
 def _later(states: Mapping[int, Hashable], f: Form, initial: Array) -> Array:
-    """What a later step reads of a state: the same of equal states with equal initial values."""
+    """What a later step reads of a state: the same for equal states with equal initial values."""
     return _numbers(f"{states[f.state]} {f.k} {_number(initial):.6g}", initial.dtype, initial.shape)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a sign in front of the argument of an operator: it comes out, or is lost."""
+"""Facts about operators of a negated argument: the sign comes out in front of the result, or is lost."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _misfits(g: Encoded, known: KnownLengths) -> set[int]:
 
 
 def _read(g: Encoded, c: int) -> Iterator[int]:
-    """What is computed before a loop and read by it."""
+    """The terms that a loop reads and that are computed before it."""
     return (a for _, f in g.forms() if f.kind in ("hold", "seq", "delay") and f.clock == c for a in f.args)
 
 

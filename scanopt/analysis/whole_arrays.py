@@ -83,7 +83,7 @@ def _slice_of_axis(op: Op) -> tuple[Op, int, Entry] | None:
     if len(some) != 1 or not _is_slice(some[0][1]):
         return None
     bounds = [b for b in some[0][1][1:] if b is not None]
-    if some[0][1][3] == 0:  # an error, once a step is taken
+    if some[0][1][3] == 0:  # a slice by step 0 is an error
         return None
     return (op, *some[0]) if all(isinstance(b, int) and abs(b) < _WIDE for b in bounds) else None
 

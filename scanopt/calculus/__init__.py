@@ -1,1 +1,1 @@
-"""The calculus of loops in an e-graph: terms, facts, laws, saturation and extraction."""
+"""The calculus of loops: its terms, and how facts, rules and laws about them are written."""

@@ -37,7 +37,7 @@ class Batched:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the operator with "batched" before it."""
         return f"batched {self.op.name}"
 
     @property
@@ -155,9 +155,9 @@ class TermGraph:
         return sum(map(len, self.classes.values()))
 
     def same(self, other: TermGraph) -> bool:
-        """Whether another one is the same, with the same numbers in the same order.
+        """Whether another graph is the same, with the same numbers in the same order.
 
-        Constants are compared by their keys, which tell their bits.
+        Constants are compared by their keys, which determine their bits.
         """
         return (
             [*self.classes.items()] == [*other.classes.items()]

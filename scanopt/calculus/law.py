@@ -273,7 +273,7 @@ def standard_laws() -> tuple[Law, ...]:
     """
     if not _STANDARD:
         complete = load_extensions()
-        with STARTING, without_collections():  # a process that forks between two of them would have half of them
+        with STARTING, without_collections():  # a process forked between two imports would have half of the laws
             names = sorted(info.name for info in pkgutil.iter_modules(importlib.import_module(RULESETS).__path__))
             modules = [ruleset(name) for name in names]
         found: dict[str, Law] = {}
@@ -281,7 +281,7 @@ def standard_laws() -> tuple[Law, ...]:
             for x in registered(module):
                 if found.setdefault(x.name, x) is not x:
                     raise ValueError(f"two laws are named {x.name!r}, one of them in {module.__name__}")
-        if not complete:  # an extension, on its way in, asks for the laws there are
+        if not complete:  # an extension that is being loaded asks for the laws there are
             return tuple(found.values())
         _STANDARD[:] = found.values()  # at once: threads may come here together
     return tuple(_STANDARD)

@@ -171,7 +171,7 @@ def _two_loops(
         z.is_(both(m, delay(c, i, s, k), delay(d, S[-j:][:j], r, k))), m.is_(followed(c, d)), S.is_(stack(c, v)),
         becomes(s, v), becomes(r, w), at_least(j, k),
     )  # fmt: skip
-    yield when(*several).then(z.equals(delay(loop, i, continued(m, s, w), k)))  # that there are so many is checked
+    yield when(*several).then(z.equals(delay(loop, i, continued(m, s, w), k)))  # the program checks that S has j rows
     for first, rest in ((X[:k], X[k:]), (X[:-k], X[-k:]), (X[:n], X[n:])):
         side_by_side = z.is_(both(m, seq(c, first), seq(d, rest))), m.is_(followed(c, d))
         yield when(*side_by_side).then(z.equals(seq(loop, X)), steps(loop).equals(X.shape[0]))

@@ -1,4 +1,4 @@
-"""The operators of an e-graph, made of its tables."""
+"""Operators read back from the tables of an e-graph, where their parameters are terms."""
 
 from __future__ import annotations
 

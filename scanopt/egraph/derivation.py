@@ -68,7 +68,7 @@ class _Search:
         self._seen: set[int] = set()
 
     def derivation(self) -> Derivation:
-        """What was found, laws in the order of their rounds."""
+        """The laws and forms found so far, laws in the order of their rounds."""
         rounds = self._from.rounds
         laws = {x: rounds.get(x, 0) for x in sorted(self._used, key=lambda x: (rounds.get(x, 0), x))}
         return Derivation(laws, self._forms)

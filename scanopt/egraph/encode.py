@@ -161,7 +161,7 @@ class Encoder:
         return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
 
     def _check(self, x: Variable, scope: LoopScope | None) -> int:
-        """Make a result of the trace of a requirement inside loops: rows that are not kept need not be computed.
+        """Encode a requirement; inside loops its trace is a result, since rows that are not kept need not be computed.
 
         For an inner loop it is the sum of the trace, since the loop may take another number of steps each time.
         """
@@ -305,7 +305,7 @@ class Encoder:
 
 
 def _keeps_shape(state: State) -> bool:
-    """Whether types tell that a state keeps its shape."""
+    """Whether the types show that a state keeps its shape."""
     before, after = state.input_states[0].type.shape, state.output_state.type.shape
     return None not in after and before == after
 
@@ -331,7 +331,7 @@ def _label(s: State) -> str:
 
 
 def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
-    """The scan whose step contains each term, if any."""
+    """For each term in a loop, the scans whose step contains it, as messages call them."""
     found = {i: graph.clocks[c].sites for i, c in clocks_of(graph).items() if c != ROOT}
     return {i: sites for i, sites in found.items() if sites}
 

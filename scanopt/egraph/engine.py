@@ -195,7 +195,7 @@ def _bindings() -> str:
         found = PathFinder.find_spec("egglog.bindings", package.submodule_search_locations)
         if found is not None and found.origin is not None:
             return found.origin
-    from egglog import bindings  # which says what is missing
+    from egglog import bindings  # its error says what is missing
 
     file = bindings.__file__
     assert file is not None

@@ -124,11 +124,11 @@ class Worker:
         self._receive, self._send = receive, send
         self._engine: Any = None
         self._rules: Any = None
-        self._rows: dict[str, int] = {}  # those of the rules themselves
+        self._rows: dict[str, int] = {}  # by table, those of the rules themselves
         self._begun = 0
         self._cleared = 0
-        self._clearing: frozenset[str] = frozenset()  # rulesets that are one
-        self._clears: bool | None = None  # unknown until the first time
+        self._clearing: frozenset[str] = frozenset()  # rulesets that are combined into one
+        self._clears: bool | None = None  # whether rules can delete all rows: unknown until tried
         self._failed = False
         self._additions = additions.Additions(self._told)
         self._turns: SimpleQueue[bool] = SimpleQueue()

@@ -78,5 +78,5 @@ def commands(text: str) -> Iterator[str]:
         if not depth and command.strip():
             yield command
             command = ""
-    if command.strip():  # parentheses in a string
+    if command.strip():  # as of unbalanced parentheses in a string
         yield command

@@ -96,7 +96,7 @@ def _parts(x: Term) -> Iterator[Term]:
 
 
 def notes_text(laws: Sequence[Law]) -> str:
-    """Tables, and rules of laws that record what they do, for egglog."""
+    """The tables and rules, in egglog's syntax, by which laws record what they do."""
     return "\n".join([*_tables(), *map(noting, laws)])
 
 
@@ -105,7 +105,7 @@ def _ruleset(law: Law) -> str:
 
 
 def noting(law: Law) -> str:
-    """A law that records what it does, as a ruleset of its own."""
+    """The table and ruleset of a law that records what it does when it fires."""
     columns = [c for s in _sides(law) for c in s.columns]
     actions = [f"(equal_{law.name} {' '.join(text for _, text in columns)})"]
     if law.makes_forms and not law.folds:
@@ -120,7 +120,7 @@ def noting(law: Law) -> str:
 
 
 def _sides(law: Law) -> tuple[_Side, ...]:
-    """What is recorded when a law fires: its left side, its right side, and the forms in both."""
+    """The terms recorded when a law fires: its left side, its right side, and the forms in both."""
     left, right = law.equation.left, numbered(law.equation.right)[0]
     inner = [s for x in (*_parts(left), *(() if law.folds else _parts(right))) if (s := _side(x)).head]
     return _side(left), _Side("", ()) if law.folds else _side(right), *inner

@@ -25,7 +25,7 @@ __all__ = ["Reach"]
 
 
 class Reach:
-    """In which programs some laws can fire.  more: further rules."""
+    """Finds in which programs some laws can fire.  more: further rules."""
 
     def __init__(self, laws: Sequence[Law], more: str = "") -> None:
         self._rules, self._rulesets = some_rules(laws, more)

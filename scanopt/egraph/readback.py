@@ -1,4 +1,4 @@
-"""All rows of the e-graph, read back as terms."""
+"""The e-graph read back: all of its rows as forms of a `TermGraph`, in an order that does not depend on the engine."""
 
 from __future__ import annotations
 

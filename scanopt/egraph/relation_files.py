@@ -24,8 +24,8 @@ _PADDING = ["\t0" * (COLUMNS - n) for n in range(COLUMNS + 1)]
 def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, str] | None = None) -> str:
     """Declarations, and the ruleset `load`, which turns lines into facts.
 
-    tables: by name the sorts of the columns, i64 or String.  conclusions: by name what follows from a row, where
-    that is more than a row of the relation of this name; `{0}` stands for its first column.
+    tables: by name the sorts of the columns, i64 or String.  conclusions: by name the commands that follow from
+    a row, unless that is just a row of the relation of this name; `{0}` stands for its first column.
     """
     out = [f"(relation line (String{' i64' * COLUMNS}))", "(relation text (i64 String))", "(ruleset load)"]
     for name, sorts in tables.items():

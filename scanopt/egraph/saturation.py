@@ -1,4 +1,8 @@
-"""How long laws run: rounds under a schedule and limits, and their outcome."""
+"""How long laws run: rounds under a schedule and limits, and their outcome.
+
+Each round derives facts and runs laws once.  Rounds end when nothing new is found, or at a limit; laws that would make
+forms without end are set aside before that, so that the others run to the end.
+"""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class EGraph:
                     break
             return read_terms(self._engine)
         except UnsoundLawError:
-            return {i: i for i in trial.terms}  # what is claimed contradicts itself
+            return {i: i for i in trial.terms}  # the claims contradict one another: none is proven
         finally:
             self._engine.clear()
 
@@ -384,7 +384,7 @@ def _with_numbers(program: Encoded, laws: Sequence[Law]) -> Encoded:
 def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:
     """Seconds per rule of a run that took `most` seconds.
 
-    egglog 13.2 gives truncated milliseconds and calls them microseconds: times that are far too short are such.
+    egglog 13.2 gives truncated milliseconds and calls them microseconds: times that are far too short are scaled.
     """
     scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
     return {n: scale * x for n, x in found.items()}

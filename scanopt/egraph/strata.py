@@ -184,7 +184,7 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
 
 
 def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) -> Iterator[str]:
-    """What an expression that names a table reads or makes; first: its first argument, if that is a string."""
+    """The tables that an expression reads or makes; first: its first argument, if that is a string."""
     if making or not first or name not in _BY_TEXT:
         yield name
     if first and name in _BY_TEXT:
@@ -241,7 +241,7 @@ class Rules:
 
 
 class Reached:
-    """Rules that can fire, as tables come to have rows.
+    """The rules that can fire, found as more and more tables get rows.
 
     there: those tables, and those to which the rules may add.  rules: the numbers of the rules.  awaited: rulesets that
     count as adding to a table only once `add` is called with it.

@@ -185,7 +185,7 @@ def as_cost(cost: CostModel | str | PathLike[str] | None) -> CostModel:
     """A cost model: itself, by its name, from a file, or that of `config.cost` for None.
 
     A name is one of `register_cost`, or "calibrated" for the measured costs of this machine; a path
-    ends in ".json".  Raises TypeError, ValueError or FileNotFoundError for what is none.
+    ends in ".json".  Raises TypeError, ValueError or FileNotFoundError for anything else.
 
     >>> as_cost(None) is numpy_cost
     True

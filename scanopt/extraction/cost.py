@@ -86,7 +86,7 @@ class CostTable:
         return self.operators.get(op.name) or (self.call[kind], self.element[kind])
 
     def of_bytes(self, nbytes: float) -> float:
-        """Nanoseconds of holding one value of so many bytes."""
+        """Nanoseconds of holding one value of `nbytes` bytes."""
         return self.held * nbytes
 
 
@@ -144,7 +144,7 @@ def numpy_cost(work: Work) -> float:
 
 
 def cost_of_holding(model: CostModel, nbytes: float) -> float:
-    """The price of a value of so many bytes that a program holds: by the model's number `held`, 0 if it has none.
+    """The price of a value of `nbytes` bytes that a program holds: by the model's number `held`, 0 if it has none.
 
     >>> cost_of_holding(numpy_cost, 1e6) == 1e6 * NUMPY.held, cost_of_holding(lambda work: 1.0, 1e6)
     (True, 0.0)

@@ -31,7 +31,7 @@ def undominated(options: dict[Instance, list[Option]], limited: bool = False) ->
         return options
     bit = {i: 1 << n for n, i in enumerate(options)}
     made_of = _made_of(options, bit)
-    # What can be computed, and in one way only, does not need itself.
+    # An instance that can be computed, and in one way only, does not need itself.
     out = dict(options)
     for i, os in options.items():
         if len(os) > 1:

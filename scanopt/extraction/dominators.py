@@ -1,4 +1,7 @@
-"""Dominators: what a graph reaches only through one node."""
+"""Dominators: what a graph reaches only through one node.
+
+Searches ask what a choice uses only for the sake of one instance, and which options are never chosen together.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _cliques(uses: _Uses, users: list[int]) -> Iterator[list[int]]:
 
 
 class _Uses:
-    """What may be used for the sake of what: each instance leads to its options, each option to what it needs.
+    """The graph of possible uses: each instance leads to its options, each option to the instances that it needs.
 
     Options are numbered by their variables, instances by the numbers after these.  users: per instance the options that
     need it.  owner: per option the instance whose option it is.

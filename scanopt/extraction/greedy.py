@@ -75,7 +75,7 @@ def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, EvaluationO
 def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
     """Prices, and banned options: in the last start, those that run loops.
 
-    Where bytes are limited, they count from the first in the first start.
+    If bytes are limited, the prices of the first start count all bytes, not only those beyond the limit.
     """
     rng = random.Random(0)
     if numbered.limited:

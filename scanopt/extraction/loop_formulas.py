@@ -53,7 +53,7 @@ class _Loop:
 
 
 Beside = Mapping[Instance, list[tuple[int, tuple[Instance, ...]]]]
-"""Per instance its options, each with what it is made of on the same clock."""
+"""Per instance its options, each with the instances on the same clock that it is made of."""
 
 
 def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
@@ -159,7 +159,7 @@ def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Insta
 
 
 def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
-    """What each instance may use."""
+    """The instances that each instance may use."""
     return {i: list(dict.fromkeys(j for o in options for j in o.needs)) for i, options in problem.options.items()}
 
 

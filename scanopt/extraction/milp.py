@@ -142,7 +142,7 @@ class Solver:
         return self._relaxed.narrowed(program, most / model.scale * (1 + _GAP))
 
     def _better(self, near: Solution | None, found: Solution) -> Solution:
-        """The cheaper of two choices; what the cost of one rules out is not cheaper."""
+        """The cheaper of two choices, with the best bound: that of `found` holds up to the cost of `near`."""
         if near is None:
             return found
         bound = max(near.bound, min(found.bound, self.problem.total(near.choice)))

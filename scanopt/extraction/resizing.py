@@ -78,7 +78,7 @@ def for_sizes(
 
 
 def _is_better(found: Extraction, kept: Extraction) -> bool:
-    """Whether a program is worth an exchange."""
+    """Whether `found` is so much better that it takes the place of `kept`."""
     if kept.held > CACHE and found.held <= SPARE * kept.held:
         return found.cost <= kept.cost
     return found.cost <= WORTH * kept.cost or found.cost <= kept.cost - SAVED

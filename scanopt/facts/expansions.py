@@ -1,7 +1,7 @@
 """Facts about expansions: batched operators written as a list of steps with operators of the table.
 
-Slots 0, 1 .. of an expansion are the arguments, further slots the results of its steps.  `EXPANDING`
-(`egraph/support_rules.py`) builds the terms.
+Slots 0, 1 .. of an expansion are the arguments, further slots the results of its steps.  The rules
+`expanding` in `egraph/support_rules.py` build the terms.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 An unrolled loop leaves a copy of its body for each step.  Unrolling nested loops in any order would make a copy of each
 body for every choice of the loops around it: exponentially many.  So a loop of one step inside another one is unrolled
-with it (see `RETIMING`), and loops of two and three steps are unrolled only if they are not deep.
+with it (see `egraph/retiming.py`), and loops of two and three steps are unrolled only if they are not deep.
 """
 
 from __future__ import annotations
