@@ -231,6 +231,6 @@ class _StepBefore(_Part):
         return array is not None and array == _of(self.g, w, _FIRST)
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
-        """The pairs of each update with the row from which the loop starts: the step makes it of w."""
+        """The pairs of each update with the row where the loop starts, which the step has to make of w; else None."""
         first = _of(self.g, state.args[0], _ROW)
         return None if first is None or state.k != 1 else [(u, first) for u in self._updates(state)]

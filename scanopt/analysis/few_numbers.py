@@ -165,7 +165,7 @@ class _Telling:
         return self._new(Form("apply", (x,), operator=Op.make("getitem", index=at)), part)
 
     def _numbers(self, x: int) -> Numbers:
-        """The numbers of an array that has few."""
+        """The terms of the numbers of an array of few numbers."""
         type, f = self.g.types[x], self._order[x]
         if x in self.of:
             return self.of[x]

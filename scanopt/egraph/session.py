@@ -296,7 +296,7 @@ class EGraph:
         return self._loaded.running.may_fire(law)
 
     def state(self, rules: str) -> None:
-        """Add rules whose results no other rules read; they are removed with the program."""
+        """Add rules for which no other rules wait; they are removed with the program."""
         self._run(self._named(rules))
 
     def add(self, rules: str) -> list[str]:

@@ -158,7 +158,7 @@ def read_by(atoms: Iterable[str], tables: Collection[str]) -> frozenset[str]:
 
 
 def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleTables:
-    """The rule with whose body a text begins.  names: the operators that have names.
+    """The rule of a text that begins with the rule's body.  names: the operators that have names.
 
     A rule that makes an operator with variables in its parameters may make any named operator of that kind.
     """
