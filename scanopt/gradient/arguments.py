@@ -1,4 +1,4 @@
-"""Checks of the arguments of grad and its relatives: an error says which argument, what was found and where."""
+"""Checks of the arguments of grad and its relatives; errors name the argument, what was found, and the call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Pairs = list[tuple[Variable, Variable]]
 
 @dataclass(frozen=True)
 class Asked:
-    """One call: with respect to what gradients are asked for, what is held constant, what to do where none is."""
+    """The checked arguments of a call.  constant: variables held constant.  disconnected: "raise", "warn", "ignore"."""
 
     site: Site
     wrt: list[Variable]
@@ -54,11 +54,11 @@ class Asked:
         return cls(site, variables(site, "wrt", wrt), constant, disconnected_inputs)
 
     def alone(self, x: Variable) -> Asked:
-        """The same with respect to x alone."""
+        """The same call, with respect to x alone."""
         return replace(self, wrt=[x])
 
     def say(self, cost: Variable, x: Variable) -> None:
-        """That cost does not depend smoothly on x, in the way that was asked for."""
+        """Raise, warn or do nothing, as asked for, because cost does not depend smoothly on x."""
         text = f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(cost, x)}"
         disconnected(
             self.site, self.disconnected, f"{text} {self.site.place}; disconnected_inputs='ignore' gives zeros"
@@ -66,7 +66,7 @@ class Asked:
 
 
 def disconnected(site: Site, how: str, text: str) -> None:
-    """Raise, or warn where the call stands.  how: "raise", "warn" or "ignore"."""
+    """Raise the text, or warn with it for the line of the call.  how: "raise", "warn" or "ignore"."""
     if how == "raise":
         raise DisconnectedInputError(text)
     if how == "warn":
@@ -74,7 +74,7 @@ def disconnected(site: Site, how: str, text: str) -> None:
 
 
 def variables(site: Site, argument: str, given: Any) -> list[Variable]:
-    """What the user gave as `argument`: one variable or several.  Raises TypeError."""
+    """The user's argument, one variable or several, as a list.  Raises TypeError."""
     many: Iterable[Any] = given if isinstance(given, list | tuple) else [given]
     out = list(many)
     for v in out:
@@ -84,7 +84,7 @@ def variables(site: Site, argument: str, given: Any) -> list[Variable]:
 
 
 def choice(site: Site, argument: str, given: Any, allowed: tuple[str, ...]) -> None:
-    """Raises ValueError where `given` is none of those allowed."""
+    """Raise ValueError if `given` is not one of `allowed`."""
     if given not in allowed:
         names = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
         raise site.error(ValueError, f"{argument} is {names}, found {show(given)}")
@@ -129,7 +129,7 @@ def scalar_cost(site: Site, cost: Any) -> Variable:
 
 
 def known_gradients(site: Site, known: Any) -> Pairs:
-    """Variables and the gradients with respect to them.  Raises TypeError, ValueError where the two do not fit."""
+    """Pairs of a variable and the gradient with respect to it.  Raises TypeError, ValueError where they do not fit."""
     if known is None:
         return []
     if not isinstance(known, Mapping):
@@ -143,7 +143,7 @@ def known_gradients(site: Site, known: Any) -> Pairs:
 
 
 def vectors(site: Site, of: Sequence[Variable], points: Any, what: str) -> list[Any]:
-    """The evaluation points as a list with one for each of `of`.  what: plural of what these are."""
+    """The evaluation points as a list, one for each of `of`.  what: a plural noun for these in messages."""
     many = list(points) if isinstance(points, list | tuple) else [points]
     if len(many) != len(of):
         raise site.error(
@@ -153,9 +153,9 @@ def vectors(site: Site, of: Sequence[Variable], points: Any, what: str) -> list[
 
 
 def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
-    """An array of the shape of v, and of numbers that v can change by.  Raises TypeError, ValueError.
+    """An evaluation point as an array of the shape of v, real if v is.  Raises TypeError, ValueError.
 
-    Lengths that are not known before the run are required to be equal there.
+    Lengths that are not known before the run are checked in the run.
     """
     g = site.array(given, label)
     if g.ndim != v.ndim:
@@ -171,7 +171,7 @@ def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
 
 
 def _length(site: Site, label: str, v: Variable, g: Variable, axis: int) -> int | Variable:
-    """The length of an axis of g: that of v, which is looked at in the run where it may be another."""
+    """The length of an axis of g, with a check in the run that it is that of v, unless they are known to be equal."""
     if same_length(g, axis, v, axis):
         return length(g, axis)
     which = f"along axis {axis}" if v.ndim > 1 else "entries"
@@ -181,7 +181,7 @@ def _length(site: Site, label: str, v: Variable, g: Variable, axis: int) -> int 
 
 
 def like_given(given: Any, results: Sequence[Any]) -> Any:
-    """Results as the user asked for them: a list or tuple for one, else the one."""
+    """Results in the form of `given`: a list or tuple if it is one, else the only result."""
     if isinstance(given, list | tuple):
         return type(given)(results) if type(given) in (list, tuple) else list(results)
     return results[0]

@@ -20,10 +20,10 @@ __all__ = ["with_copies"]
 def with_copies(
     outputs: Sequence[Variable], wrt: Sequence[Variable], constant: Sequence[Variable]
 ) -> tuple[list[Variable], list[Variable], list[Variable]]:
-    """The same, with every variable among them that a step uses unasked read as a non-sequence.
+    """The arguments, with every variable among them that a step uses without being passed it read as a non-sequence.
 
-    What rests on others comes first: a step that reads the copy of `x ** 2` does not compute it from
-    the copy of x.
+    Variables that depend on others are copied first: a step that reads the copy of `x ** 2` does not
+    compute it from the copy of x.
     """
     named = [*outputs, *wrt, *constant]
     held = _inside_loops([*outputs, *wrt], {v for v in named if v.owner is not None})
@@ -42,7 +42,7 @@ def with_copies(
 
 
 def _inside_loops(outputs: Sequence[Variable], wanted: Collection[Variable]) -> set[Variable]:
-    """Those of `wanted` that steps of loops compute again."""
+    """The variables in `wanted` that steps of loops compute themselves."""
     if not wanted:
         return set()
     return {

@@ -1,4 +1,4 @@
-"""What can be wrong with a gradient, under the documents' names."""
+"""Errors of gradients, with the names in Theano's documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class DisconnectedInputError(ValueError):
 
 
 class DisconnectedInputWarning(UserWarning):
-    """The same, with `disconnected_inputs="warn"`."""
+    """The warning in place of DisconnectedInputError with `disconnected_inputs="warn"`."""
 
 
 class NullTypeGradError(TypeError):

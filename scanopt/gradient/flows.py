@@ -1,7 +1,7 @@
-"""Which values can depend smoothly on which: by dtypes, through loops as far as their states carry it.
+"""Which values may depend smoothly on which, by their dtypes, also through loops and their states.
 
-A value is followed through operators between floats (or complex numbers), but not through integers and
-bools.  This says what may be connected; the gradients themselves show whether it is.
+A dependence is followed through operators on floats (or complex numbers), but not through integers and
+bools.  This says what may be connected; the gradients themselves show what is.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def flows(
     stop: Collection[Variable] = (),
     given: Collection[Variable] = (),
 ) -> set[Variable]:
-    """Of everything that `outputs` depend on, what may depend smoothly on one of `wrt`.
+    """All variables that `outputs` depend on and that may depend smoothly on one of `wrt`.
 
-    stop: what depends on nothing.  given: what is not looked behind.
+    stop: variables that count as constant.  given: variables whose own inputs are not considered.
     """
     stopped = set(stop)
     sources = {v for v in wrt if smooth(v)} - stopped
@@ -48,7 +48,7 @@ _REACHED: WeakKeyDictionary[Scan, dict[frozenset[Variable], tuple[int, ...]]] = 
 
 
 def reached(node: Scan, varying: Collection[Variable]) -> tuple[int, ...]:
-    """The outputs of a loop (by number) that may depend smoothly on `varying`, inputs of it."""
+    """The numbers of the outputs of a loop that may depend smoothly on its inputs `varying`."""
     key = frozenset(varying)
     known = _REACHED.setdefault(node, {})
     if key not in known:
@@ -58,7 +58,7 @@ def reached(node: Scan, varying: Collection[Variable]) -> tuple[int, ...]:
 
 
 def inner_flows(node: Scan, varying: Collection[Variable]) -> set[Variable]:
-    """What in a step may depend smoothly on `varying`, inputs of the loop."""
+    """The variables in a step that may depend smoothly on the loop's inputs `varying`."""
     sources = {s.u_inner for s in node.sequences if s.u_outer in varying}
     sources |= {s.w_inner for s in node.non_sequences if s.w_outer in varying}
     slots: list[tuple[Sequence[Variable], Sequence[Variable], bool]] = [

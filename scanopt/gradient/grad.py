@@ -1,4 +1,4 @@
-"""grad: the gradient of a scalar, as the documents have it; and the same backwards from any arrays (`Lop`)."""
+"""grad: the gradient of a scalar, as in Theano's documents; Lop: the same from arrays with given cotangents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Variable
-from scanopt.gradient import through_scan as _rule  # says how gradients go through loops
+from scanopt.gradient import through_scan as _rule  # registers the rule for gradients through loops
 from scanopt.gradient.arguments import (
     Asked,
     choice,
@@ -41,13 +41,13 @@ def grad(
 
     cost: a float scalar; None when `known_grads` says where to start.
     wrt: inputs, shared variables or computed ones, one or a list: any float or complex arrays.
-    consider_constant: variables through which nothing flows.
+    consider_constant: variables that count as constants.
     disconnected_inputs: what to do where the cost does not depend smoothly on an entry of wrt:
         "raise", "warn" or "ignore"; an integer or bool is never depended on smoothly.
-    known_grads: variable -> the gradient with respect to it, all of it: an array of its shape.
-        What else the cost depends on it by is not added.
-    add_names: name the results "d(cost)/d(x)".  return_disconnected: what stands for them: "zero",
-        "none" or "disconnected" (None too).
+    known_grads: variable -> the whole gradient with respect to it, an array of its shape; other
+        contributions of the variable to the cost are not added.
+    add_names: name the results "d(cost)/d(x)".  return_disconnected: the result for an entry without
+        a gradient: "zero", "none" or "disconnected" (None too).
     Returns gradients of the shapes and dtypes of wrt, a list for a list.
     Raises TypeError for a cost that is not a float scalar or an entry that is not a variable, ValueError for
     lengths that do not fit, DisconnectedInputError, NullTypeGradError where an operator on the way has
@@ -86,11 +86,10 @@ def grad(
 def _pullback(
     asked: Asked, starts: Sequence[tuple[Variable, Variable]], known: Sequence[Variable] = ()
 ) -> list[Variable | None]:
-    """The gradients with respect to asked.wrt of the sum of all variables times their cotangents; None where
-    not connected.
+    """The gradients with respect to asked.wrt of the sum of all variables times their cotangents.
 
-    known: the last of `starts`, to whose cotangents nothing is added.  Steps of loops may use computed
-    variables that they were not passed: these are followed into the loops.
+    None where not connected.  known: the last variables of `starts`, to whose cotangents nothing is added.
+    Computed variables that steps of loops use without being passed them are followed into the loops.
     """
     outputs, wrt, constant = with_copies([v for v, _ in starts], asked.wrt, asked.constant)
     return pull(outputs, [g for _, g in starts], wrt, constant, known=outputs[len(starts) - len(known) :])

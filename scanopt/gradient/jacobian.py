@@ -67,7 +67,7 @@ def _jacobians(y: Variable, asked: Asked) -> list[Variable]:
 
 
 def _without(results: Sequence[Variable], seed: Variable) -> list[Variable]:
-    """What `results` are computed from that does not depend on the seed: the same for every entry."""
+    """The variables computed without the seed that `results` need: they are the same for every entry."""
     depends = {seed}
     border: dict[Variable, None] = {}
     for node in schedule(results):
@@ -99,5 +99,5 @@ def hessian(
     for x in asked.wrt:
         one = asked.alone(x)
         (g,) = row_times_jacobian(one, [y], [as_tensor_variable(np.ones((), y.dtype))])
-        out += _jacobians(g, replace(one, disconnected="ignore"))  # a constant gradient has derivatives 0
+        out += _jacobians(g, replace(one, disconnected="ignore"))  # the derivatives of a constant gradient are 0
     return like_given(wrt, out)

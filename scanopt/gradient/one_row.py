@@ -1,8 +1,7 @@
-"""Gradients that are zero but for one row stay so: `(-H)[-1]` passes back what `-H[-1]` does.
+"""Keeps gradients that are zero but for one row in that form: `(-H)[-1]` passes back what `-H[-1]` does.
 
-Where a gradient is zeros to which a row is added, the operator before it is taken on that row alone.  So the gradient
-of a loop whose trace is negated or transposed before its last row is read carries that row, like that of the loop
-whose last row is read.
+If a gradient is zeros to which a row is added, the gradient of the operator before it is taken on that row alone.  So
+the gradient of a loop carries a single row also if the trace is negated or transposed before its last row is read.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ __all__ = ["only_row", "row_gradient"]
 
 
 def only_row(g: Variable) -> tuple[int, Variable] | None:
-    """The number of the row and its value, if g is zero but for one row: what `x[k]` passes back."""
+    """The number and value of the only row of g that is not zero, if g has the form that `x[k]` passes back."""
     node = g.owner
     if not isinstance(node, Apply) or node.op.name != "setitem" or node.op.options["mode"] != "inc":
         return None
@@ -31,9 +30,9 @@ def only_row(g: Variable) -> tuple[int, Variable] | None:
 
 
 def row_gradient(node: Apply, g: Variable) -> list[Variable | None] | None:
-    """What an operator passes back to each argument of a gradient g that is zero but for one row.
+    """The gradients with respect to an operator's arguments, for a gradient g that is zero but for one row.
 
-    None where g is not, or where the operator does not compute row k from rows k alone, linearly.
+    None if g has another form, or if the operator does not compute row k linearly from rows k alone.
     """
     found = only_row(g)
     op = None if found is None else _of_row(node)
@@ -56,7 +55,7 @@ def _spread(x: Variable, k: int, part: Variable | None) -> Variable | None:
 
 
 def _of_row(node: Apply) -> Op | None:
-    """What the operator is on one row."""
+    """The operator that computes row k of the result from rows k of the arguments, None if there is none."""
     op, args, options = node.op, node.inputs, node.op.options
     if op.name == "negative":
         return op

@@ -1,4 +1,4 @@
-"""Gradients backwards through a graph: each variable gets the sum of what its uses contribute."""
+"""Gradients backwards through a graph: each variable gets the sum of the contributions of its uses."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from scanopt.loops.node import Scan
 __all__ = ["Contributions", "LoopRule", "no_way_through", "pull", "register_loop_rule", "zeros_like"]
 
 Contributions = Iterable[tuple[Variable, Variable]]
-"""Pairs of a variable and a part of the gradient with respect to it."""
+"""Pairs of a variable and a part (one summand) of the gradient with respect to it."""
 
 LoopRule = Callable[[Scan, Sequence[Variable | None], Collection[Variable]], Contributions]
-"""From a loop, the gradients with respect to its outputs (None: zero) and the inputs wanted to their parts."""
+"""Takes a loop, the gradients with respect to its outputs (None: zero) and the inputs wanted; returns their parts."""
 
 _LOOP_RULE: list[LoopRule] = []
 
 
 def register_loop_rule(rule: LoopRule) -> LoopRule:
-    """Say how gradients go through loops: they need `pull` for their steps."""
+    """Register the rule for gradients through loops, which itself needs `pull` for their steps."""
     _LOOP_RULE[:] = [rule]
     return rule
 
@@ -51,9 +51,9 @@ def pull(
 ) -> list[Variable | None]:
     """The gradients with respect to `wrt` of the sum of all outputs times their cotangents.
 
-    None for an output or a result stands for no connection.  constant: what nothing flows through.
-    given: what is not looked behind.  known: outputs whose cotangents are all of their gradients.
-    Raises NullTypeGradError where the way leads through an operator without a gradient.
+    None as a cotangent or a result stands for no connection.  constant: variables that count as constant.
+    given: variables whose own inputs are not considered.  known: outputs whose cotangents are their whole
+    gradients.  Raises NullTypeGradError where the way leads through an operator without a gradient.
     """
     varying = flows(outputs, wrt, constant, given)
     sums = Sums(varying)
@@ -66,7 +66,7 @@ def pull(
 
 
 class Sums:
-    """Parts of gradients by variable, for those that can have one.  known: those that get no more."""
+    """Parts of gradients by variable, for variables that can have one.  known: variables that get no more parts."""
 
     def __init__(self, varying: Collection[Variable]) -> None:
         self.varying = varying
@@ -74,12 +74,12 @@ class Sums:
         self.parts: dict[Variable, list[Variable]] = {}
 
     def add(self, v: Variable, part: Variable) -> None:
-        """One more part of the gradient with respect to v, in the dtype of v."""
+        """Add a part to the gradient with respect to v, cast to the dtype of v."""
         if v in self.varying and v not in self.known:
             self.parts.setdefault(v, []).append(FUNCTIONS["cast"](part, v.dtype))
 
     def total(self, v: Variable) -> Variable | None:
-        """The gradient with respect to v, None where there is no part."""
+        """The gradient with respect to v, None if it has no part."""
         parts = self.parts.get(v)
         if not parts:
             return None
@@ -89,7 +89,7 @@ class Sums:
 
 
 def _backwards(order: Sequence[Node], sums: Sums, wrt: Collection[Variable]) -> None:
-    """Walk nodes from the last to the first, adding what each contributes."""
+    """Walk the nodes from the last to the first and add the contributions of each."""
     regions = _Regions(order, wrt) if any(is_lazy(n) for n in order) else None
     skip: set[Node] = set()
     for node in reversed(order):
@@ -107,9 +107,9 @@ def _backwards(order: Sequence[Node], sums: Sums, wrt: Collection[Variable]) -> 
 
 
 def _passed_by(node: Node, sums: Sums, wrt: Collection[Variable]) -> bool:
-    """Give parts to variables further back, if nothing is asked of those in between.
+    """Add parts directly to variables further back, if no gradient of those in between is needed; whether it did.
 
-    They are the one whose value the operator returns, or the two whose product it is.
+    They are the variable whose value the operator returns, or the two whose product it is.
     """
     g = sums.total(node.outputs[0])
     assert g is not None
@@ -125,7 +125,7 @@ def _passed_by(node: Node, sums: Sums, wrt: Collection[Variable]) -> bool:
 
 
 def _stops(v: Variable, sums: Sums, wrt: Collection[Variable]) -> bool:
-    """Whether gradients must not pass v by: it is asked for, or what is behind v gets none through it."""
+    """Whether gradients must not bypass v: its gradient is asked for or known, or gradients stop there."""
     behind = v.owner is not None and any(x in sums.varying for x in v.owner.inputs)
     return v in wrt or v in sums.known or (behind and v not in sums.varying)
 
@@ -150,7 +150,7 @@ def _through_operator(node: Node, sums: Sums) -> None:
 
 
 def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradError:
-    """The error of a gradient that needs that of an operator without one."""
+    """The error for a gradient that needs the gradient of an operator without one."""
     return NullTypeGradError(
         f"{node.op.name} has no gradient, and the gradient asked for goes through it to "
         f"{', '.join(map(_in_words, varying))}: write disconnected_grad(...) around its result, or name it in "
@@ -159,7 +159,7 @@ def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradErro
 
 
 def no_derivative(node: Apply, i: int) -> NullTypeGradError:
-    """The error of a gradient that needs the derivative of an operator by argument i, for which there is no formula."""
+    """The error for a gradient that needs an operator's derivative by argument i, for which there is no formula."""
     return NullTypeGradError(
         f"{node.op.name} has no derivative by argument {i}, and the gradient asked for goes through it to "
         f"{_in_words(node.inputs[i])}: write disconnected_grad(...) around that argument, if it is meant as a "
@@ -168,7 +168,7 @@ def no_derivative(node: Apply, i: int) -> NullTypeGradError:
 
 
 def _in_words(x: Variable) -> str:
-    """What a variable is, and what it is made of if the user gave it no name."""
+    """A variable in words, with the nearest named variable that it is computed from if it has no name."""
     todo, seen = [x], {x}
     for v in todo:
         if v.name:
@@ -180,7 +180,7 @@ def _in_words(x: Variable) -> str:
 
 
 class _Regions:
-    """What only one side of an ifelse needs."""
+    """Finds the nodes that only one branch of an ifelse needs."""
 
     def __init__(self, order: Sequence[Node], wrt: Collection[Variable]) -> None:
         self.order, self.wrt = order, wrt
@@ -190,7 +190,7 @@ class _Regions:
                 self.users.setdefault(v, set()).add(node)
 
     def exclusive(self, ifelse: Node, side: Variable, known: Collection[Variable]) -> list[Node]:
-        """The nodes that nothing but this side of the ifelse needs, in their order; `known` has other parts."""
+        """The nodes that only this branch of the ifelse needs, in order; known: variables that have other parts."""
         inside: set[Node] = {ifelse}
         found: list[Node] = []
         needed = {side}
@@ -209,7 +209,7 @@ class _Regions:
 
 
 def _through_ifelse(node: Node, sums: Sums, regions: _Regions) -> set[Node]:
-    """Of a side that was not chosen nothing is computed, its gradient neither: no NaN can leak from it."""
+    """Add the parts from an ifelse; a branch not chosen has no gradient computed either, so it can leak no NaN."""
     test, *sides = node.inputs
     g = sums.total(node.outputs[0])
     assert g is not None

@@ -1,8 +1,8 @@
-"""Derivatives forwards: how fast the outputs change when the inputs change along given tangents.
+"""Derivatives forwards: how fast outputs change when the inputs change along given tangents.
 
-Through an operator that is its gradient taken twice: the gradient is linear in the cotangent g, and
-the gradient of that with respect to g is the derivative along the tangent.  Through a loop it is the
-loop itself with a tangent beside every state, sequence and map: no history is kept.
+For an operator it is the gradient taken twice: the gradient is linear in the cotangent g, and its own
+gradient with respect to g is the derivative along the tangent.  For a loop it is the loop itself with
+a tangent beside every state, sequence and map, so no history is kept.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def Rop(  # noqa: N802  the documented name
 
     f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its
     shape, or None to keep it still.  disconnected_outputs: "raise", "warn" or "ignore" for an f that does
-    not depend on wrt; return_disconnected: what is given for it, "zero" or "none" (also "disconnected").
+    not depend on wrt; return_disconnected: the result for it, "zero" or "none" (also "disconnected").
     Returns an array of the shape of each f.  Raises TypeError, ValueError for arguments that do not fit,
     DisconnectedInputError for such an f and for an integer that is to move, NullTypeGradError where an operator
     on the way has no gradient.
@@ -85,7 +85,7 @@ def Rop(  # noqa: N802  the documented name
 
 
 def push(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
-    """The derivatives of outputs along the tangents of some variables, None for none."""
+    """The derivatives of outputs along the tangents of some variables, None for an output that does not move."""
     moving: Tangents = {v: _cast(t, v) for v, t in tangents.items() if smooth(v)}
     for node in schedule(outputs):
         for v, t in _through(node, moving).items():
@@ -135,7 +135,7 @@ def _through_operator(node: Apply, out: Variable, moving: Tangents) -> Variable 
 
 
 def _reads(v: Variable, g: Variable) -> bool:
-    """Whether v depends on g by more than its shape."""
+    """Whether v depends on values of g, not only on its shape."""
     todo, seen = [v], {v}
     while todo:
         node = todo.pop().owner
@@ -149,7 +149,7 @@ def _reads(v: Variable, g: Variable) -> bool:
 
 
 class _Forward:
-    """A loop with tangents beside its values."""
+    """Builds a loop with tangents beside its values."""
 
     def __init__(self, node: Scan, moving: Tangents) -> None:
         self.node, self.moving = node, moving
@@ -180,7 +180,7 @@ class _Forward:
         return {v: traces[beside[s]] for v, s in zip(node.outputs, slots, strict=True) if s in beside}
 
     def _slots(self) -> dict[Slot, Slot]:
-        """Beside each state and map that moves its tangent."""
+        """For each state and map that moves, the slot of its tangent."""
         node = self.node
         states = [s for s in node.states if any(v in self.varying for v in (s.output_state, *s.input_states))]
         inputs = {s: tuple(self._tangent(v) for v in s.input_states) for s in states}

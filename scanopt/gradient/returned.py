@@ -1,7 +1,7 @@
-"""Operators that return an array that was there before: gradients pass them by.
+"""Recognizes operators that return an array that existed before, so that gradients can bypass them.
 
-`stack([x, y])[0]` is x, `concatenate([x[:k], x[k:]])` and `where(m, x, x)` too.  A gradient that went through would be
-put into zeros, cut apart and added up again.
+`stack([x, y])[0]` is x, and so are `concatenate([x[:k], x[k:]])` and `where(m, x, x)`.  A gradient through these
+operators would be put into zeros, cut apart and added up again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scanopt.array.variable import Apply, Constant, Node, Variable
 __all__ = ["returned"]
 
 Found = tuple[Variable, list[Variable]] | None
-"""The variable whose value an operator returns, and those in between."""
+"""The variable whose value an operator returns, and the variables in between; None if there is none."""
 
 
 def returned(node: Node) -> Found:
-    """The variable whose value an operator returns, and those in between."""
+    """The variable whose value an operator returns, and the variables in between; None if there is none."""
     rule = _RULES.get(node.op.name) if isinstance(node, Apply) else None
     found = None if rule is None or not isinstance(node, Apply) else rule(node)
     if found is None or (found[0].dtype, found[0].ndim) != (node.outputs[0].dtype, node.outputs[0].ndim):
@@ -36,12 +36,12 @@ def _made(v: Variable, *names: str) -> Apply | None:
 
 
 def _part(node: Apply) -> Found:
-    """One of stacked arrays, or all of one that was padded by a row."""
+    """getitem: one of several stacked arrays, or the whole array that was padded by a row."""
     return _entry(node) or _padded(node)
 
 
 def _padded(node: Apply) -> Found:
-    """concatenate([r, x])[1:] and concatenate([x, r])[:-1], where r has one row if x has any."""
+    """x in concatenate([r, x])[1:] and concatenate([x, r])[:-1], where r has one row if x has any."""
     (x, *bounds), index = node.inputs, node.op.options["index"]
     made = _made(x, "concatenate")
     if made is None or bounds or len(made.inputs) != 2 or made.op.options["axis"]:
@@ -57,7 +57,7 @@ def _padded(node: Apply) -> Found:
 
 
 def _row_of(r: Variable, x: Variable) -> bool:
-    """Whether r is x[:1] or x[-1:], or has its shape."""
+    """Whether r is x[:1] or x[-1:], or a full_like of these."""
     while (made := _made(r, "full_like")) is not None:
         r = made.inputs[0]
     cut = _made(r, "getitem")
@@ -66,7 +66,7 @@ def _row_of(r: Variable, x: Variable) -> bool:
 
 
 def _entry(node: Apply) -> Found:
-    """One of stacked arrays."""
+    """x[k] in stack([..., x[k], ...])[k]."""
     (x, *bounds), index = node.inputs, node.op.options["index"]
     made = _made(x, "stack")
     if made is None or bounds or not isinstance(index[-1], int) or any(e != FULL for e in index[:-1]):
@@ -76,9 +76,9 @@ def _entry(node: Apply) -> Found:
 
 
 def _joined(node: Apply) -> Found:
-    """All parts of one array, one after the other.
+    """concatenate of all parts of one array, in order.
 
-    x[:k] and x[k:] are that for any k, more parts if their bounds ascend from 0.
+    x[:k] and x[k:] are all parts for any k; more than two parts are if their bounds ascend and are not negative.
     """
     cuts = [made for v in node.inputs if (made := _made(v, "getitem")) is not None]
     if len(cuts) < len(node.inputs) or len({c.inputs[0] for c in cuts}) > 1:
@@ -92,7 +92,7 @@ def _joined(node: Apply) -> Found:
 
 
 def _bounds(cut: Apply, axis: int) -> tuple[Any, Any] | None:
-    """Where a slice along an axis begins and ends; None counts as no bound."""
+    """The bounds of a slice along an axis, each None if open; None if `cut` is no such slice."""
     (*before, entry), rest = cut.op.options["index"], iter(cut.inputs[1:])
     if before != [FULL] * axis or not isinstance(entry, tuple) or entry[3] is not None:
         return None
@@ -101,7 +101,7 @@ def _bounds(cut: Apply, axis: int) -> tuple[Any, Any] | None:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two bounds are written alike."""
+    """Whether two bounds are the same int or the same expression."""
     if isinstance(a, Constant) and isinstance(b, Constant):
         return bool(a.data == b.data)
     if isinstance(a, Variable) and isinstance(b, Variable):
@@ -117,7 +117,7 @@ def _ascending(ends: list[Any]) -> bool:
 
 
 def _back(node: Apply) -> Found:
-    """An array of floats that was cast to a dtype with all of its values, and back."""
+    """cast, real: an array of floats that was cast to a dtype that has all its values, and back."""
     x = node.inputs[0]
     made = _made(x, "cast")
     if made is None:
@@ -128,7 +128,7 @@ def _back(node: Apply) -> Found:
 
 
 def _reshaped(node: Apply) -> Found:
-    """An array that has this shape, before it was reshaped or got axes of length 1."""
+    """reshape: an earlier array that had this shape before it was reshaped or got axes of length 1."""
     x = node.inputs[0]
     if "lead" in node.op.options:
         return None
@@ -142,13 +142,13 @@ def _reshaped(node: Apply) -> Found:
 
 
 def _lengths(node: Apply) -> list[Any]:
-    """The lengths that an array is brought to."""
+    """The lengths to which a node reshapes or broadcasts."""
     given = iter(node.inputs[1:])
     return [next(given) if n is None else n for n in node.op.options["shape"]]
 
 
 def _before(v: Variable) -> Iterator[Variable]:
-    """An array, and those that it is an arrangement of."""
+    """An array, then the arrays it was made from by reshaping, or by adding or dropping axes of length 1."""
     yield v
     while (made := _made(v, "reshape", "expand_dims", "squeeze")) is not None:
         v = made.inputs[0]
@@ -156,19 +156,19 @@ def _before(v: Variable) -> Iterator[Variable]:
 
 
 def _broadcast(node: Apply) -> Found:
-    """An array that was broadcast to the shape that it has."""
+    """broadcast_to: an array that already has the shape."""
     x = node.inputs[0]
     return (x, []) if has_lengths(x, _lengths(node)) else None
 
 
 def _chosen(node: Apply) -> Found:
-    """where(m, x, x), if m does not broadcast it."""
+    """x in where(m, x, x), if m does not broadcast it."""
     m, x, y = node.inputs
     return (x, []) if x is y and _shaped_as(m, x) else None
 
 
 def _shaped_as(v: Variable, x: Variable) -> bool:
-    """Whether v has the shape of x, or is a number: it is made of x element by element."""
+    """Whether v surely has the shape of x or is a scalar: it is computed elementwise from x and scalars."""
     if v is x or not v.ndim:
         return True
     if not isinstance(v.owner, Apply):
@@ -179,7 +179,7 @@ def _shaped_as(v: Variable, x: Variable) -> bool:
 
 
 def _written(node: Apply) -> Found:
-    """What an array in its shape is set to as a whole, or an array of which a slice is set to what it was."""
+    """setitem: y if it replaces the whole array, or x if a slice of x is set to the value that it has."""
     (x, y, *rest), index = node.inputs, node.op.options["index"]
     own = _made(y, "getitem")
     if node.op.options["mode"] != "set" or not all(isinstance(e, tuple) for e in index):
@@ -192,7 +192,7 @@ def _written(node: Apply) -> Found:
 
 
 def _of_one(node: Apply) -> Found:
-    """The only one that is added up, or of which the greatest is found."""
+    """sum, mean, prod, max, min over an axis of length 1 that expand_dims added: the array without it."""
     made = _made(node.inputs[0], "expand_dims")
     if made is None or node.op.options.get("keepdims") or made.op.options["axis"] != node.op.options["axis"]:
         return None
@@ -200,13 +200,13 @@ def _of_one(node: Apply) -> Found:
 
 
 def _first_power(node: Apply) -> Found:
-    """x ** 1."""
+    """x in x ** 1."""
     x, k = node.inputs
     return (x, [k]) if isinstance(k, Constant) and not k.ndim and k.data == 1 else None
 
 
 def _either(node: Apply) -> Found:
-    """One of two that are the same."""
+    """x in maximum(x, x) and minimum(x, x)."""
     x, y = node.inputs
     return (x, []) if x is y else None
 

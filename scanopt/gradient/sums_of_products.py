@@ -1,6 +1,6 @@
-"""Gradients of sums of products are products: `(v[:, None] * W).sum(axis=0)` is `v @ W`.
+"""Gradients of sums of products as products: `(v[:, None] * W).sum(axis=0)` is `v @ W` and passes back the same.
 
-It passes back what that does. An axis of length 1 that was broadcast is widened, as in `rewrites/sums_of_products.py`.
+An axis of length 1 that was broadcast is widened, as in `rewrites/sums_of_products.py`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def factors(node: Node) -> tuple[Variable, Variable, list[Variable]] | None:
 
 
 def product_gradient(node: Apply, v: Variable, W: Variable, g: Variable) -> list[tuple[Variable, Variable]]:
-    """What the product of the vector v with the matrix W, along its summed axis, passes back to both."""
+    """Pairs of v and W with the gradient by each, for the product of vector v and matrix W over the summed axis."""
     (axis,) = node.op.options["axis"]
     wide_v, wide_W = _widened(v, 0, W, axis), _widened(W, axis, v, 0)
     outer = FUNCTIONS["outer"]
@@ -49,7 +49,7 @@ def product_gradient(node: Apply, v: Variable, W: Variable, g: Variable) -> list
 
 
 def _widened(x: Variable, axis: int, y: Variable, other: int) -> Variable:
-    """x with as many entries along an axis as y has along its own, if it has one."""
+    """x widened along `axis`, if its length there may be 1, to the length of y along axis `other`."""
     if x.type.shape[axis] not in (1, None):
         return x
     return apply(Op.make("widen", axis=axis), x, as_variable(length(y, other)))

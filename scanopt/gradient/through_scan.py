@@ -2,9 +2,9 @@
 
 At its step r the backward loop is at time t = n-1-r of the forward one.  It reads again what the
 forward step read and returned, recomputes what else the gradients need, and carries the gradients with
-respect to the states: a state with taps -k is a *mit-mot*, whose row r is the gradient with respect
-to the state at time n-1-r.  In-tap 0 is complete when step r reads it; to the row of each tap the
-step adds its own part.  Source: the internal documentation of scan (mit-mots).
+respect to the states: a state with taps -k becomes a *mit-mot*, whose row r is the gradient with
+respect to the state at time n-1-r.  In-tap 0 is complete when step r reads it; to the row of each tap
+the step adds its own part.  Source: the internal documentation of scan (mit-mots).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Parts = Mapping[Variable, Variable]
 
 @register_loop_rule
 def scan_pullback(node: Scan, cotangents: Cotangents, wanted: Collection[Variable]) -> Contributions:
-    """What a loop contributes to the gradients with respect to `wanted`, inputs of it.
+    """The contributions of a loop to the gradients with respect to its inputs `wanted`.
 
-    cotangents: gradients with respect to node.outputs, None where there is none.
+    cotangents: gradients with respect to node.outputs, None for an output without one.
     """
     if node.mit_mots:
         _, outputs = desugared(node)
@@ -49,10 +49,10 @@ def scan_pullback(node: Scan, cotangents: Cotangents, wanted: Collection[Variabl
 
 @dataclass(frozen=True, eq=False)
 class _Flow:
-    """The gradient with respect to one state, or map, on its way back.
+    """The gradient with respect to one state or map on its way backwards in time.
 
-    complete: what the step reads as the gradient with respect to the value at its time.
-    outside: what results outside the loop contribute to the gradient with respect to its trace, None for nothing.
+    complete: the variable from which the step reads the whole gradient with respect to the value at its time.
+    outside: the gradient with respect to the trace from outside the loop, None for nothing.
     """
 
     value: Variable
@@ -83,7 +83,7 @@ class _Backward:
         return list(_Loop(self, flowing, *self._with_traces(parts)).contributions())
 
     def _with_traces(self, parts: Parts) -> tuple[Parts, list[SequenceSlot]]:
-        """Parts that read the forward loop's results, where they need them, in place of computing them again."""
+        """The parts, rewritten to read results of the forward step that they need, and sequences of these results."""
         rows = {v: i for i, v in reversed(list(enumerate(self.node.traced))) if v.owner is not None}
         names = {s.output_state: f"{s.init_outer.name}[t]" for s in self.node.states if s.init_outer.name}
         read: dict[Variable, Variable] = {v: Variable(v.type, v.name or names.get(v)) for v in rows}
@@ -93,9 +93,9 @@ class _Backward:
         return dict(zip(parts, new, strict=True)), [SequenceSlot(self.reversed(trace), v) for v, trace in kept]
 
     def _active(self) -> list[int]:
-        """The traced values that cotangents reach, through states too, and that vary: by number.
+        """The numbers of the traced values that cotangents reach, directly or through states, and that vary.
 
-        Of a state it is enough that its initial rows do.
+        A state also varies if only its initial rows do.
         """
         node = self.node
         varying = inner_flows(node, self.wanted)
@@ -116,33 +116,33 @@ class _Backward:
         return _Flow(value, Variable(value.type, f"d{value.name}" if value.name else None), g, state)
 
     def _sources(self, states: Sequence[State]) -> list[Variable]:
-        """The inner variables whose gradients are asked for."""
+        """The inner variables whose gradients are needed."""
         node, wanted = self.node, self.wanted
         read = [s.u_inner for s in node.sequences if s.u_outer in wanted]
         read += [v for s in states for v in s.input_states]
         read += [w.w_inner for w in node.non_sequences if w.w_outer in wanted]
         return [v for v in dict.fromkeys(read) if smooth(v)]
 
-    # Rows of the forward loop in the order of the backward one.
+    # Rows of the forward loop, in the order of the backward one
 
     def reversed(self, rows: Variable) -> Variable:
-        """Rows, one per forward step, from the last; of a truncated gradient only so many."""
+        """Rows, one per forward step, from the last to the first; for a truncated gradient only its steps."""
         back = rows[::-1]
         return back[: self.back] if self.truncated else back
 
     def sequence(self, x: SequenceSlot) -> Variable:
-        """What the step read of a sequence."""
+        """The rows that the steps read from a sequence."""
         return self.reversed(x.u_outer if self.node.until is None else x.u_outer[: self.steps])
 
     def past(self, state: State, trace: Variable, tap: int) -> Variable:
-        """What the step read of a state at a tap."""
+        """The rows that the steps read from a state at a tap."""
         init = initial_rows(state)
         history = FUNCTIONS["concatenate"]([init, trace], 0)
         return self.reversed(history[depth(state) + tap : tap])
 
 
 def depth(state: State) -> int:
-    """Rows of the past that a state starts with."""
+    """The number of initial rows of a state."""
     return -min(state.taps)
 
 
@@ -157,7 +157,7 @@ def _length(x: Variable) -> Variable:
 
 
 class _Loop:
-    """The backward loop put together from the parts that its step computes."""
+    """The backward loop, assembled from the parts that its step computes."""
 
     def __init__(
         self, backward: _Backward, flowing: Sequence[_Flow], parts: Parts, traces: Sequence[SequenceSlot]
@@ -178,11 +178,11 @@ class _Loop:
         return outer in self.backward.wanted and inner in self.parts
 
     def _carry(self, f: _Flow) -> None:
-        """A state whose past gets parts is a mit-mot; a gradient that only comes in is a sequence.
+        """Add the slot for one gradient: a mit-mot if the past of the state gets parts, else a sequence.
 
-        With one tap, and at most its last value used outside, all rows but the first would start as
-        zeros: then it is a plain state.  The buffer ends with the initial rows, which are as many as
-        the deepest tap needs.
+        With a single tap -1, and at most the last value used outside, all rows but the first would start
+        as zeros: then it is a plain state.  The buffer of a mit-mot ends with rows for the initial rows,
+        as many as the deepest tap needs.
         """
         taps = [] if f.state is None else [
             (-k, self.parts[v]) for k, v in zip(f.state.taps, f.state.input_states, strict=True) if v in self.parts
@@ -210,17 +210,17 @@ class _Loop:
         return self.forward.outputs[self.forward.states.index(state)]
 
     def _buffer(self, f: _Flow) -> Variable:
-        """What comes in for each time, and nothing yet for the initial rows."""
+        """The buffer of a mit-mot: the gradient from outside for each time, and zeros for the initial rows."""
         assert f.state is not None
         buffer: Variable = FUNCTIONS["concatenate"]([self._rows(f), zeros_like(initial_rows(f.state))], 0)
         return buffer
 
     def _rows(self, f: _Flow) -> Variable:
-        """What comes in from outside, one row per backward step."""
+        """The gradient with respect to the trace from outside the loop, one row per backward step."""
         return self.backward.reversed(zeros_like(self._trace(f.state)) if f.outside is None else f.outside)
 
     def _read_again(self) -> None:
-        """Sequences of what the backward step reads of the forward one's past."""
+        """Add sequences for the values of the forward steps that the backward step reads."""
         back, needed = self.backward, set(leaves(self._inner_outputs()))
         for x in self.forward.sequences:
             if x.u_inner in needed:
@@ -236,7 +236,7 @@ class _Loop:
         return [*written, *(s.output_state for s in kept), *(m.output for m in self.maps.values())]
 
     def _scan(self) -> Scan:
-        """The Scan node."""
+        """The Scan node of the backward loop."""
         node = self.forward
         sit_sots = (*self.carried.values(), *self.sums.values())
         known = {x.u_inner for x in self.sequences} | {s.input_state for s in sit_sots}
@@ -257,7 +257,7 @@ class _Loop:
             bounded=node.bounded,
         )
 
-    # What the outputs of the backward loop are to the inputs of the forward one.
+    # From the outputs of the backward loop to the inputs of the forward one
 
     def contributions(self) -> Iterator[tuple[Variable, Variable]]:
         """Pairs of an input of the forward loop and its part."""
@@ -275,9 +275,9 @@ class _Loop:
             yield x.u_outer, self._sequence(x, rows[::-1])
 
     def _carried(self, state: State, s: SitSot, trace: Variable) -> Variable:
-        """The part of the initial value; a truncated gradient reaches it only if it is long enough.
+        """The part of the gradient for the initial value; a truncated gradient reaches it only if it has all steps.
 
-        Of several initial rows it is that of the newest; the step reads none of the others.
+        Of several initial rows only the newest gets it; the step reads none of the others.
         """
         back, part = self.backward, _last(s, trace)
         if back.truncated:
@@ -289,9 +289,9 @@ class _Loop:
         return FUNCTIONS["concatenate"]([*unread, row], 0) if unread else row
 
     def _initial(self, state: State, buffer: Variable) -> Variable:
-        """The part of the initial rows: the last of the buffer, the newest first.
+        """The part of the gradient for the initial rows: the last rows of the buffer, which has the newest first.
 
-        Of a truncated gradient that is 0 for the rows that it does not reach.
+        For rows that a truncated gradient does not reach it is 0.
         """
         back, d = self.backward, depth(state)
         if not back.truncated:
@@ -301,7 +301,7 @@ class _Loop:
         return rows[-d:] if isinstance(state, MitSot) else rows[-1]
 
     def _sequence(self, x: SequenceSlot, rows: Variable) -> Variable:
-        """The part of a sequence: 0 for the steps that were not made, or that the gradient does not reach."""
+        """The part of the gradient for a sequence: 0 for steps that did not run or that the gradient does not reach."""
         back = self.backward
         pieces = [rows]
         if back.truncated:
@@ -315,19 +315,19 @@ class _Loop:
 
 
 def _last_alone(g: Variable | None) -> Variable | None:
-    """The gradient with respect to the last row, if g is 0 for all others: what `trace[-1]` passes back."""
+    """The gradient with respect to the last row, if g has the form that `trace[-1]` passes back, else None."""
     found = None if g is None else only_row(g)
     return found[1] if found is not None and found[0] == -1 else None
 
 
 def _last(s: SitSot, trace: Variable) -> Variable:
-    """The last value of a state, the initial one where no step ran."""
+    """The last value of a state, or its initial one if no step ran."""
     rows: Variable = FUNCTIONS["concatenate"]([FUNCTIONS["expand_dims"](s.init_outer, 0), trace], 0)
     return rows[-1]
 
 
 def _sum(w: NonSequence, part: Variable) -> SitSot:
-    """The sum over all steps, from nothing."""
+    """A state of the backward loop that sums the parts of a non-sequence over all steps."""
     so_far = Variable(w.w_inner.type, f"d{w.w_inner.name}" if w.w_inner.name else None)
     return SitSot(zeros_like(w.w_outer), so_far, _cast(so_far + part, so_far.dtype))
 

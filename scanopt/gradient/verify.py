@@ -38,12 +38,12 @@ def verify_grad(
 ) -> None:
     """Check the gradient of fun at a point against central differences.
 
-    fun: from symbolic arrays to one.  pt: arrays of float dtype, the point.  n_tests: how many random
-    weightings of fun's entries are tried.  eps: step of the differences.  abs_tol, rel_tol: what may
-    differ, by default 1e-5 for float64 and 1e-2 for float32.  mode: as for `function`.  Random streams
-    give the same numbers each time.
+    fun: takes symbolic arrays and returns one.  pt: the point, arrays of float dtype.  n_tests: how many
+    random weightings of fun's entries are tried.  eps: step of the differences.  abs_tol, rel_tol: the
+    tolerances, by default 1e-5 for float64 and 1e-2 for float32.  mode: as for `function`.  Random
+    streams give the same numbers each time.
     Raises VerifyGradError naming the worst entry, also where a gradient or difference is not finite;
-    TypeError, ValueError for arguments that are no such thing.
+    TypeError, ValueError for other arguments.
 
     >>> from scanopt import tensor as T
     >>> verify_grad(lambda x: T.tanh(x).sum(), [np.array([0.1, 0.2])])
@@ -83,7 +83,7 @@ def _points(site: Site, pt: Any) -> list[Array]:
 
 
 def _numbers(site: Site, rng: Any, n_tests: Any) -> Any:
-    """Where random numbers come from."""
+    """The generator of random numbers.  Raises TypeError, ValueError."""
     if isinstance(n_tests, bool) or not isinstance(n_tests, int | np.integer) or n_tests < 1:
         raise site.error(ValueError, f"n_tests must be a number of tests from 1 up, found {show(n_tests)}")
     if rng is not None and not hasattr(rng, "uniform"):
@@ -92,7 +92,7 @@ def _numbers(site: Site, rng: Any, n_tests: Any) -> Any:
 
 
 def _given(site: Site, name: str, value: Any, default: float, zero: bool = True) -> float:
-    """A step or tolerance."""
+    """A step or tolerance as given, else its default.  Raises ValueError."""
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:

@@ -1,4 +1,4 @@
-"""Functions that build a graph, and run it at once where nothing in it is symbolic."""
+"""A decorator for functions that build a graph: it runs the graph at once if nothing in it is symbolic."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _has_variables(x: Any) -> bool:
 
 
 def at_once(build: F) -> F:
-    """`build`, run at once when it is called with arrays only, outside of traced functions.
+    """`build`, made to run its graph at once when it is called with arrays only, outside of traced functions.
 
-    What reads symbolic arrays that it was not passed stays symbolic, and what reads shared variables, too.
+    Results that read symbolic arrays it was not passed, or shared variables, stay symbolic.
     """
 
     @functools.wraps(build)

@@ -22,14 +22,14 @@ __all__ = ["cond", "select", "select_n", "switch"]
 
 
 def _operands(site: Site, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """The operands as the branches get them: symbolic, also where they run at once."""
+    """The operands as symbolic arrays, which the branches get even if they run at once."""
     leaves = [site.array(as_variable(x) if is_bare(x) else x, path) for path, x in tree_leaves(operands, "operands")]
     made: tuple[Any, ...] = rebuilt(operands, iter(leaves).__next__)
     return made
 
 
 def _branch(site: Site, f: Any, what: str, operands: Sequence[Any]) -> Any:
-    """The results of a branch; what it asks for is part of them, so that it runs with the branch."""
+    """Trace a branch; effects that it requests are attached to its results, so that they run with the branch."""
     if not callable(f):
         raise site.error(TypeError, f"{what} must be a function of the operands, found {show(f)}")
     with collecting() as asked:
@@ -43,7 +43,7 @@ def _result(site: Site, what: str, path: str, x: Any) -> Any:
 
 
 def _one_of(site: Site, test: Any, a: Any, b: Any, words: tuple[str, str]) -> Any:
-    """a where test holds, else b, leaf by leaf."""
+    """`a` if `test` holds, else `b`, leaf by leaf.  Raises TypeError where they do not fit.  words: their names."""
     if not same_structure(a, b):
         raise site.error(
             TypeError, f"{words[0]} returns {structure(a)}, but {words[1]} {structure(b)}: both must be the same"
@@ -65,7 +65,7 @@ def _axes(x: Any) -> int:
 
 
 def _weak(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two bare numbers as arrays: of NumPy's dtypes; beside an array a number takes the dtype of that."""
+    """The pair x, y; two bare numbers as arrays of NumPy's dtypes, while one beside an array will take its dtype."""
     return (as_variable(x), as_variable(y)) if is_bare(x) and is_bare(y) else (x, y)
 
 
@@ -78,7 +78,7 @@ def _scalar(site: Site, x: Any, what: str) -> Variable:
 
 @at_once
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """true_fun of the operands where the scalar `pred` is true, else false_fun of them; one of them runs.
+    """Run true_fun with the operands if the scalar `pred` is true, else false_fun; only one of them runs.
 
     operands: arrays in any structure.  Both functions return arrays in the same structure; dtypes are promoted, and
     shapes may differ, but not numbers of axes.  Raises TypeError for results that do not fit.
@@ -98,7 +98,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 @at_once
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """branches[index] of the operands; one of them runs.  An index out of range counts as the nearest one.
+    """Run branch number `index` with the operands, and no other one.  An index out of range means the nearest branch.
 
     index: an integer scalar.  branches: functions as in `cond`.  Raises TypeError, ValueError for what does not fit.
 
@@ -136,7 +136,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 @at_once
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """on_true where pred is true, else on_false, element by element; a scalar pred chooses all.
+    """on_true where pred is true, else on_false, element by element; a scalar pred chooses for all elements.
 
     Raises ValueError where shapes do not broadcast.
 
@@ -151,7 +151,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 @at_once
 def select_n(which: Any, *cases: Any) -> Any:
-    """cases[which], element by element; which: bool for two cases, else integers, the nearest where out of range.
+    """cases[which], element by element; which: bool for two cases, else integers, clamped to the range.
 
     Raises TypeError, ValueError for cases that do not fit.
 

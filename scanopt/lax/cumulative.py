@@ -37,8 +37,8 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     fn: from two structures like elems to one, of arrays that have the axis; it should be associative, since others
         may compute it in another order.  elems: arrays in any structure, equally long along the axis.
     reverse: from the last entry to the first.
-    This is a loop, for which laws find closed forms: sums, products, extremes and linear recurrences need no step in
-    Python.  Others run step by step, and not in log(n) rounds.
+    This is a loop, for which laws find closed forms: sums, products, extremes and linear recurrences run without a
+    Python step.  Others run step by step, and not in log(n) rounds.
     Raises TypeError, ValueError for a fn that changes the structure, dtypes or shapes.
 
     >>> import numpy as np
@@ -83,11 +83,11 @@ def _associative(site: Site, fn: Callable[..., Any], elems: Any, reverse: bool, 
 
 
 def _first(x: Variable) -> Variable:
-    """The first row, whose shape is known also where there is none, and so no step either."""
+    """The first row; where x has no row, and the loop no step, still an array of its shape."""
     if x.type.shape[0]:
         row: Variable = x[0]
         return row
-    alone = {"b": "any", "c": "sum"}.get(np.dtype(x.dtype).kind, "prod")  # of one entry: that entry, bit for bit
+    alone = {"b": "any", "c": "sum"}.get(np.dtype(x.dtype).kind, "prod")  # of a single entry: that entry, bit for bit
     found: Variable = FUNCTIONS[alone](x[:1], axis=0).astype(x.dtype)
     return found
 

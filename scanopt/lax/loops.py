@@ -14,7 +14,7 @@ from scanopt.loops.trees import tree_leaves
 __all__ = ["fori_loop", "map", "scan", "while_loop"]
 
 _MOST = 2**63 - 1
-"""More steps than any loop takes."""
+"""A limit that no loop reaches."""
 
 
 @at_once
@@ -24,7 +24,7 @@ def scan(
     """A loop over the first axis of xs that carries a value along: (last carry, results).
 
     f: from (carry, x) to (carry, y).  init, xs, y: arrays in any structure; arguments as in `scanopt.loop`.
-    unroll: accepted and without effect: laws take apart what is worth it.  Raises as `scanopt.loop` does.
+    unroll: accepted but without effect: laws unroll loops where that pays.  Raises as `scanopt.loop` does.
 
     >>> import numpy as np
     >>> scan(lambda c, x: (c + x, c), 0.0, np.array([1.0, 2.0, 4.0]))
@@ -55,7 +55,7 @@ def while_loop(
 ) -> Any:
     """The value after `value = body_fun(value)` for as long as cond_fun(value) holds.
 
-    max_steps: it ends then in any case; gradients need the rows of all steps that are taken, and know how many.
+    max_steps: the loop ends after at most this many steps.  Gradients need the rows of all steps that ran.
     Raises as `scanopt.loop` does.
 
     >>> while_loop(lambda n: n < 45, lambda n: 2 * n, 1)
@@ -68,9 +68,9 @@ def while_loop(
 
 @at_once
 def map(f: Callable[..., Any], xs: Any, batch_size: Any = None) -> Any:
-    """f of each entry along the first axis of xs, arrays in any structure.
+    """Apply f to each entry along the first axis of xs, arrays in any structure.
 
-    batch_size: accepted and without effect: laws compute entries together.  Raises as `scanopt.loop` does.
+    batch_size: accepted but without effect: laws compute entries together.  Raises as `scanopt.loop` does.
 
     >>> import numpy as np
     >>> map(np.sum, np.ones((2, 3)))

@@ -1,4 +1,4 @@
-"""Slices that begin at a computed place: those that would reach beyond an array are moved inside, as in `jax.lax`."""
+"""Slices that begin at a computed place; as in `jax.lax`, one that would reach beyond the array is moved inside."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Length = int | Variable
 
 
 def _starts(site: Site, x: Variable, start_indices: Any, sizes: Sequence[Length]) -> list[Any]:
-    """Where a slice begins along each axis, so that it lies within x."""
+    """The start of a slice along each axis, moved so that the slice lies within x."""
     given = start_indices if isinstance(start_indices, list | tuple) else list(as_variable(start_indices))
     if len(given) != x.ndim:
         raise site.error(ValueError, f"{len(given)} start indices for {describe(x)}, which has {x.ndim} axes")
@@ -35,7 +35,7 @@ def _starts(site: Site, x: Variable, start_indices: Any, sizes: Sequence[Length]
 
 
 def _inside(site: Site, start: Any, n: Length, size: Length) -> Any:
-    """The start of a slice of this size within n entries; negative ones count from the end."""
+    """The start of a slice of this size, moved to lie within n entries; a negative start counts from the end."""
     if isinstance(start, int) and isinstance(n, int) and isinstance(size, int):
         return min(max(start + n if start < 0 else start, 0), max(n - size, 0))
     i = site.array(start, "a start index")
@@ -71,8 +71,8 @@ def _cut(x: Variable, starts: Sequence[Any], sizes: Sequence[Length]) -> Variabl
 def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Any) -> Any:
     """The part of an array of a known size that begins at indices that may be computed.
 
-    operand: an array.  start_indices: an integer for each axis, negative ones from the end; what would reach out is
-    moved inside.  slice_sizes: ints.  Raises TypeError, ValueError for what does not fit.
+    operand: an array.  start_indices: an integer for each axis, negative ones from the end; a slice that would reach
+    beyond the array is moved inside.  slice_sizes: ints.  Raises TypeError, ValueError for arguments that do not fit.
 
     >>> import numpy as np
     >>> dynamic_slice(np.arange(5), (4,), (3,))
@@ -124,7 +124,7 @@ def _updated(site: Site, x: Variable, y: Variable, start_indices: Any) -> Variab
 
 
 def _along(site: Site, x: Variable, axis: Any, start: Any) -> tuple[int, list[Any]]:
-    """An axis counted from the front, and a start index for each axis."""
+    """The axis counted from the front, and a start index for each axis: `start` along it, 0 along others."""
     if not x.ndim:
         raise site.error(ValueError, f"operand is {describe(x)}: it has no axes")
     try:
@@ -136,7 +136,7 @@ def _along(site: Site, x: Variable, axis: Any, start: Any) -> tuple[int, list[An
 
 @at_once
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
-    """`dynamic_slice` along one axis, all of the others.
+    """`dynamic_slice` along one axis; the other axes are taken whole.
 
     >>> import numpy as np
     >>> dynamic_slice_in_dim(np.arange(6).reshape(2, 3), 1, 2, axis=1)
@@ -163,7 +163,7 @@ def _slice_along(site: Site, x: Variable, start: Any, size: Any, axis: Any) -> V
 
 @at_once
 def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
-    """One entry along an axis, which stays as one of length 1 unless keepdims is False; index as in `dynamic_slice`.
+    """One entry along an axis, which is kept with length 1 unless keepdims is False; index as in `dynamic_slice`.
 
     >>> import numpy as np
     >>> dynamic_index_in_dim(np.array([3, 4, 5]), 7, keepdims=False)
@@ -181,7 +181,7 @@ def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool
 
 @at_once
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
-    """`dynamic_update_slice` along one axis, from the first entry of the others.
+    """`dynamic_update_slice` along one axis; along the others the update begins at the first entry.
 
     >>> import numpy as np
     >>> dynamic_update_slice_in_dim(np.zeros(4), np.ones(2), 1, axis=0)
@@ -212,7 +212,7 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, unchanged, but constant to gradients: an array, or arrays in any structure.
+    """x, which counts as a constant in gradients: an array, or arrays in any structure.
 
     >>> from scanopt import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)

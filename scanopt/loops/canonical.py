@@ -1,6 +1,6 @@
-"""The arguments of scan in one canonical form: every omission filled in, every mistake named.
+"""Brings the arguments of scan into one canonical form: omissions are filled in, mistakes are reported.
 
-Nothing here changes what the user passed: lists are copied, dicts are only read.
+Nothing here changes the user's objects: lists are copied, dicts are only read.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class SequenceArg:
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """What is said of one output beforehand: nothing (no taps), or how its state starts.
+    """One entry of outputs_info: None (no taps), or the initial state of the output and its taps.
 
     value: the initial state, or a bare Python number whose dtype is still open.
-    written: how the user writes it, where not by its name or in outputs_info.
+    written: how the user wrote it, if neither by its name nor in outputs_info.
     """
 
     value: Variable | Number | None
@@ -62,19 +62,19 @@ class Initial:
 
     @property
     def depth(self) -> int:
-        """Rows that the deepest tap needs."""
+        """The number of initial rows that the deepest tap needs."""
         return -min(self.taps)
 
     @property
     def row(self) -> TensorType | None:
-        """The type of the state as it starts, None for a bare number."""
+        """The type of the initial state, without the time axis; None for a bare number."""
         if not isinstance(self.value, Variable):
             return None
         return self.value.type if self.single else self.value.type.row()
 
 
 def as_list(x: Any) -> list[Any]:
-    """None -> nothing, a list or tuple -> its entries, anything else -> that alone."""
+    """A list or tuple as a list, None as an empty list, anything else as a list of one entry."""
     if x is None:
         return []
     return list(x) if isinstance(x, list | tuple) else [x]
@@ -90,7 +90,7 @@ def slice_name(name: str | None, tap: int) -> str | None:
 
 
 def unsliced(name: str) -> str:
-    """The name without what `slice_name` adds.
+    """The name without the suffix that `slice_name` adds.
 
     >>> unsliced("x[t]"), unsliced("x[t-1]"), unsliced("x")
     ('x', 'x', 'x')
@@ -115,7 +115,7 @@ def _taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
 
 
 def _known_keys(site: Site, given: Mapping[Any, Any], known: tuple[str, str], label: str, hint: str = "") -> None:
-    """hint: a further key that is accepted, and without effect."""
+    """Raise ValueError for an unknown key.  hint: a further key that is accepted and has no effect."""
     unknown = [key for key in given if key not in (*known, hint)]
     if unknown:
         raise site.error(
@@ -159,7 +159,7 @@ def sequence_args(site: Site, sequences: Any) -> tuple[SequenceArg, ...]:
 
 
 _MOST = 2**63 - 1
-"""Rows that an array may have."""
+"""The greatest number of rows that an array may have."""
 
 
 def _output_taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
@@ -192,7 +192,7 @@ def _initial_value(site: Site, x: Any, label: str) -> Variable | Number:
 
 
 def _from_dict(site: Site, entry: Mapping[Any, Any], label: str) -> tuple[Any, tuple[int, ...]]:
-    _known_keys(site, entry, ("initial", "taps"), label, hint="inplace")  # our programs find out by themselves
+    _known_keys(site, entry, ("initial", "taps"), label, hint="inplace")  # scanopt decides itself what runs in place
     initial, taps = entry.get("initial"), entry.get("taps")
     if initial is None:
         if taps is not None:
@@ -201,7 +201,7 @@ def _from_dict(site: Site, entry: Mapping[Any, Any], label: str) -> tuple[Any, t
     if "taps" not in entry:
         return initial, (-1,)
     if taps is None:
-        return None, ()  # as documented: said explicitly, the output is not fed back
+        return None, ()  # as documented: taps None says explicitly that the output is not fed back
     return initial, _output_taps(site, taps, label)
 
 
@@ -227,7 +227,7 @@ def _initial(site: Site, entry: Any, i: int) -> Initial:
 
 
 def initials(site: Site, outputs_info: Any) -> tuple[Initial, ...] | None:
-    """What is said of each output, None when nothing is.  Raises TypeError, ValueError."""
+    """The entries of outputs_info, None when there are none.  Raises TypeError, ValueError."""
     entries = as_list(outputs_info)
     if not entries:
         return None

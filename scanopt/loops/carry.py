@@ -1,7 +1,7 @@
 """loop, fori_loop and while_loop: a step from a carry and an entry to a carry and a result.
 
-The carry and the rest are arrays in tuples and dicts, nested at will; no taps, no flat argument
-lists.  A thin layer: leaves of the carry are the states of a Scan, leaves of the entries its sequences.
+Carry, entries and results are arrays in arbitrarily nested tuples and dicts; there are no taps and no flat
+argument lists.  A thin layer: the leaves of the carry are the states of a Scan, those of xs its sequences.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def loop(
 def loop_over(
     site: Site, step: Callable[..., Any], init: Any, xs: list[Variable], length: Any, labels: list[str], name: Any
 ) -> tuple[Any, Any]:
-    """A `loop` over arrays that messages call by these labels."""
+    """A `loop` over arrays; error messages call them by these labels."""
     return _run(site, step, init, xs, length, False, name, labels=labels)
 
 
@@ -80,7 +80,7 @@ def _run(
     begins: Callable[[Any], until] | None = None,
     labels: list[str] | None = None,
 ) -> tuple[Any, Any]:
-    """begins: of the first carry, whether there is a step at all.  labels: of the leaves of xs, if not their paths."""
+    """Build a loop.  begins: from the first carry, whether there is a step.  labels: of xs, if not their paths."""
     check_truth(site, "reverse", reverse)
     options = replace(Options(name).checked(site), go_backwards=bool(reverse))
     check_step(site, step, ["carry", "x"], "a step takes the carry and the entry of this step")
@@ -89,7 +89,7 @@ def _run(
     states = _states(site, init)
     sequences = _sequences(site, xs, labels)
     steps = _plan(site, sequences, length, bool(reverse), "length" if begins is None else "max_steps")
-    shape: list[Any] = [None]  # of the results of the step built last, which is the one that is kept
+    shape: list[Any] = [None]  # the structure of the results of the step built last, which is the one that is kept
 
     def flat(*args: Any) -> list[Any]:
         leaves = [*args[len(sequences) :], *args[: len(sequences)]]
@@ -104,7 +104,7 @@ def _run(
         there = call_step(site, begins, [first]).condition
         node = replace(node, n_steps=FUNCTIONS["where"](there, node.n_steps, 0))
     for x, value in last_values(node).items():
-        x.default_update = value  # the step's own streams of random numbers: `function` lets them go on
+        x.default_update = value  # streams of random numbers made in the step: `function` updates them after each call
     traces = iter(node.returned)
     last = [_last(node, state.init_outer, next(traces)) for state in node.sit_sots]
     rows = [turned(y, bool(reverse)) for y in traces]
@@ -133,7 +133,7 @@ def _sequences(site: Site, xs: Any, labels: list[str] | None) -> tuple[SequenceA
 
 
 def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool, word: str) -> StepPlan:
-    """As many steps as every sequence has rows; that they have equally many is checked.  word: for `length`."""
+    """Plan one step for each row of the sequences, with checks that these are equally long.  word: names `length`."""
     requires: tuple[Requirement, ...] = ()
     known = [(arg.label, arg.variable.type.shape[0]) for arg in args]
     first = next((Constant(np.int64(n)) for _, n in known if n is not None), None)
@@ -165,7 +165,7 @@ def _same_length(site: Site, arg: SequenceArg, n: Variable, what: str) -> tuple[
 
 
 def _results(site: Site, raw: Any) -> tuple[Any, Any, list[until]]:
-    """The carry, the results, and what ends the loop."""
+    """The carry, the results, and a list with the `until` that ends the loop, if any.  Raises TypeError."""
     if not isinstance(raw, tuple | list) or len(raw) not in (2, 3):
         raise site.error(TypeError, f"the step must return (carry, y), found {show(raw)}; y may be None")
     carry, y, *end = raw
@@ -179,7 +179,7 @@ def _results(site: Site, raw: Any) -> tuple[Any, Any, list[until]]:
 
 
 def _last(node: Scan, init: Variable, trace: Variable) -> Variable:
-    """The carry after the loop: what it started from where no step ran."""
+    """One leaf of the carry after the loop: its initial value if no step ran."""
     if node.static_steps:
         last: Variable = trace[-1]
         return last

@@ -1,8 +1,8 @@
-"""How much memory the gradient of a loop with checkpoints takes, and the best number of steps in a chunk.
+"""Estimates the memory of the gradient of a loop with checkpoints, and finds the best number of steps in a chunk.
 
-The gradient of one chunk holds, for each of its steps, the values of the step, derivatives and adjoints.  How many was
-measured, not proved: up to 3 times the values of the step and its outputs for simple operators, and more for others (a
-power holds 11 rows).
+For each of its steps, the gradient of one chunk holds the values of the step, derivatives and adjoints.  Their number
+was measured, not proved: up to 3 times the values of the step and its outputs for simple operators, and more for
+others (a power holds 11 rows).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from scanopt.loops.site import Site
 __all__ = ["Peak", "folded", "peak_of"]
 
 _PER_STEP = 3.0
-"""What a chunk's gradient holds for a step, in sizes of what the step computes and its outputs."""
+"""The bytes that a chunk's gradient holds for a step, per byte that the step computes or outputs."""
 
 _OTHERS = 3.0
-"""What an operator that is not a simple one counts, as many simple ones."""
+"""The number of simple operators that an operator counts for if it is not simple."""
 
 _SIMPLE = frozenset(
     [
@@ -71,10 +71,10 @@ _SIMPLE = frozenset(
         "shape",
     ]
 )
-"""Operators that were measured to hold at most 3 rows each, and some that are much like these."""
+"""Simple operators: they were measured to hold at most 3 rows each, or are much like these."""
 
 _PER_HELD = 10.0
-"""What a gradient with respect to a non-sequence takes, in sizes of it: sums, their copies, and the result."""
+"""The bytes of a gradient with respect to a non-sequence, per byte of it: sums, their copies, and the result."""
 
 Env = Mapping[Variable, Variable]
 
@@ -89,11 +89,11 @@ class Peak:
     step: Variable
 
     def best(self) -> Variable:
-        """The steps of a chunk of least peak."""
+        """The number of steps in a chunk with which the peak is least."""
         return self._inside(FUNCTIONS["floor"](FUNCTIONS["sqrt"](self.chunk * self.steps / self.step) + 0.5))
 
     def within(self, budget: float) -> Variable:
-        """The fewest steps of a chunk that keep within the budget; where none do, those of least peak."""
+        """The least number of steps in a chunk that keeps within the budget; if none does, `best`."""
         free = budget - self.base - self.step - self.chunk  # the last chunk may be a short one
         room = free * free - 4 * self.step * self.chunk * self.steps
         root = FUNCTIONS["sqrt"](FUNCTIONS["maximum"](room, 0.0))
@@ -103,12 +103,12 @@ class Peak:
         return chosen
 
     def bytes(self, every: Variable) -> Variable:
-        """The peak with so many steps in a chunk."""
+        """The peak in bytes with `every` steps in a chunk."""
         n: Variable = self.base + self.chunk * FUNCTIONS["ceil"](self.steps / every) + self.step * (every + 1)
         return n
 
     def warn(self, site: Site, budget: float) -> None:
-        """Warn where it is known before the run that nothing keeps within the budget."""
+        """Warn if it is known before the run that no number of steps keeps within the budget."""
         best, kept = self.best(), self.bytes(self.within(budget))
         every, least, taken = (_known(v) for v in (best, self.bytes(best), kept))
         if every is None or least is None or taken is None or taken <= budget:
@@ -125,19 +125,19 @@ class Peak:
 
 
 def folded(n: Variable) -> Variable:
-    """n as an integer, a constant where it is made of constants."""
+    """n as an integer, as a constant if it is computed from constants."""
     value = _known(n)
     return n.astype("int64") if value is None else Constant(np.int64(value))
 
 
 def _known(n: Variable) -> float | None:
-    """The number n where it is known before the run."""
+    """The number n if it is known before the run, else None."""
     value = abstract_values([n], {})[n].value
     return None if value is None else float(value)
 
 
 def peak_of(node: Scan, padding: bool) -> Peak:
-    """The estimate for a loop without taps: node runs all of its steps, and is not cut yet."""
+    """The estimate for a loop without taps.  node: the loop before it is cut into chunks, with all steps."""
     env = _outside(node, {})
     outputs = _sum(_size(v, env) for v in node.traced)
     held = [_size(v, {}) for v in _held(node)]
@@ -155,9 +155,9 @@ def _held(node: Scan) -> list[Variable]:
 
 
 def _outside(node: Scan, env: Env) -> dict[Variable, Variable]:
-    """For each variable that a step reads one of the same shape outside the loop.
+    """For each variable that a step reads, a variable of the same shape outside the loop.
 
-    env: what stands for variables around the loop, where that is in a step itself.
+    env: the same for the variables around the loop, if the loop is in a step itself.
     """
     found = dict(env)
     found.update((s.w_inner, _of(s.w_outer, env)) for s in node.non_sequences if s.w_inner is not s.w_outer)
@@ -175,13 +175,13 @@ def _of(v: Variable, env: Env) -> Variable:
 
 
 def _row(x: Variable) -> Variable:
-    """An array of the shape of x's rows, even if there are none."""
+    """An array with the shape of a row of x, even if x has no rows."""
     row: Variable = FUNCTIONS["zeros"](dims_of(x)[1:], dtype=x.dtype)
     return row
 
 
 def _computed(node: Scan, env: Env) -> Variable:
-    """The size of all that one step computes; of a loop in it, what all of its steps compute."""
+    """The bytes of all values that one step computes; a loop inside it counts with all of its steps."""
     sizes: list[Variable] = []
     for inner in schedule(node.inner_outputs):
         if isinstance(inner, Scan):
@@ -193,7 +193,7 @@ def _computed(node: Scan, env: Env) -> Variable:
 
 
 def _weighed(node: Node, v: Variable, env: Env) -> Variable:
-    """The bytes of v, more where derivatives of its operator take many values, each as large as what it reads."""
+    """The bytes of v, and more if its operator is not simple: its derivative holds values as large as its inputs."""
     size = _size(v, env)
     if np.dtype(v.dtype).kind not in "fc" or not isinstance(node, Apply) or node.op.name in _SIMPLE:
         return size

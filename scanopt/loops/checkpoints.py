@@ -1,7 +1,7 @@
 """scan_checkpoints: a loop of loops, whose gradient keeps the states of only a few steps.
 
-The outer loop keeps one state every so many steps; the gradient of its step runs the inner loop
-again from there.  Source: the documents' "Reducing Scan's memory usage".
+Each step of the outer loop runs a chunk of steps as an inner loop and keeps only the state after it; its
+gradient runs the inner loop again from there.  Source: the documents' "Reducing Scan's memory usage".
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _last_of_chunk(
     count: Any,
     options: Options,
 ) -> Any:
-    """The last rows of what a chunk of count steps makes.  rest: initial states, then non-sequences."""
+    """The last rows of a chunk of `count` steps, and its updates.  rest: initial states, then non-sequences."""
     start = iter(rest)
     info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
     traces, updates = loop("scan_checkpoints", fn, rows, info or None, list(start), count, options).done()
@@ -121,7 +121,7 @@ def _sequences(site: Site, sequences: Any) -> list[Variable]:
 
 
 def _initials(site: Site, outputs_info: Any) -> tuple[Initial, ...]:
-    """What is said of each output, without taps."""
+    """The entries of outputs_info.  Raises TapsError for taps."""
     found = initials(site, outputs_info) or ()
     for x in found:
         if x.fed_back and not x.single:
@@ -138,14 +138,14 @@ def _taps_error(site: Site, x: SequenceArg | Initial) -> Exception:
 
 
 def _named(v: Any, like: Any) -> Any:
-    """v under the name that the user gave to `like`."""
+    """v, given the name of `like`."""
     if isinstance(like, Variable):
         v.name = like.name
     return v
 
 
 def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> tuple[Variable, tuple[Requirement, ...]]:
-    """The number of steps, the length of all sequences or what is given, and what is to be checked when it runs."""
+    """The number of steps (n_steps or the length of all sequences), and the checks to do when it runs."""
     requires: list[Requirement] = []
     if n_steps is None:
         if not xs:
@@ -171,7 +171,7 @@ def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> tuple[Variable, 
 
 
 def _every(site: Site, given: Any, steps: Variable, padding: bool) -> Variable:
-    """How many steps lie between two states that are kept, as the user says."""
+    """The number of steps between two kept states, as given by the user.  Raises ValueError unless it is positive."""
     every = given_steps(site, 10 if given is None else given, "save_every_N")
     text = f"save_every_N must be at least 1, found {{found}} {literal(site.place)}"
     value, rows = every.operand.value, steps.operand.value
@@ -183,7 +183,7 @@ def _every(site: Site, given: Any, steps: Variable, padding: bool) -> Variable:
 
 
 def _is_auto(site: Site, given: Any, checkpoint: Any, budget: Any) -> bool:
-    """Whether the number of steps between two kept states is to be chosen."""
+    """Whether scanopt chooses the number of steps between two kept states.  Raises ValueError for wrong arguments."""
     if checkpoint is None:
         if budget is not None:
             raise site.error(ValueError, 'memory_budget is for checkpoint="auto"')
@@ -202,7 +202,7 @@ def _is_auto(site: Site, given: Any, checkpoint: Any, budget: Any) -> bool:
 
 
 def _chosen(site: Site, node: Scan, budget: float | None, padding: bool) -> Variable:
-    """How many steps lie between two states that are kept, by an estimate of memory."""
+    """The number of steps between two kept states, chosen by an estimate of memory."""
     peak = peak_of(node, padding)
     if budget is None:
         return folded(peak.best())
@@ -219,7 +219,7 @@ def _whole(
     steps: Variable,
     options: Options,
 ) -> Scan:
-    """The loop that makes all steps in one go, which is only looked at."""
+    """The loop with all steps and without chunks, built only to estimate its memory."""
     options = options.checked(site)
     args = Arguments(sequence_args(site, list(xs)), infos, non_sequence_args(site, held), more=not infos)
     check_step(site, fn, args.labels())
@@ -227,7 +227,7 @@ def _whole(
 
 
 def _chunks(site: Site, steps: Variable, every: Variable, padding: bool) -> tuple[Variable, bool]:
-    """How many chunks there are, and whether the last may be shorter."""
+    """The number of chunks, and whether the last one may be shorter."""
     n, k = steps.operand.value, every.operand.value
     if n is not None and k is not None:
         if n % k and not padding:
@@ -247,7 +247,7 @@ def _chunks(site: Site, steps: Variable, every: Variable, padding: bool) -> tupl
 
 
 def _cut(x: Variable, every: Variable, chunks: Variable, padded: bool) -> Variable:
-    """x in chunks of rows; zeros fill the last."""
+    """x as an array of chunks of rows; the last one is filled up with zeros."""
     if padded:
         lack = chunks * every - rows_of(x)
         filler = FUNCTIONS["zeros"]((lack, *dims_of(x)[1:]), dtype=x.dtype)
@@ -257,7 +257,7 @@ def _cut(x: Variable, every: Variable, chunks: Variable, padded: bool) -> Variab
 
 
 def _plain(site: Site, fn: Any) -> Any:
-    """fn, which may not end the loop."""
+    """fn, wrapped to raise ValueError if it returns an until."""
     if not callable(fn):
         return fn
 

@@ -1,7 +1,7 @@
-"""What a program says while it runs: checks that raise, and values that are printed.
+"""Output of a program while it runs: checks that raise, and values that are printed.
 
-Statements (`check`, `debug_print`) belong to the step, branch or function that is being traced: all its results are
-available only after them.  Functions of a value (`Assert`, `Print`) belong to that value.
+Statements (`check`, `debug_print`) belong to the step, branch or function that is being traced: none of its results is
+available before they ran.  Functions of a value (`Assert`, `Print`) belong to that value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _holds(site: Site, condition: Any) -> Variable:
 
 
 def _asked(site: Site, done: Variable, instead: str) -> None:
-    """Make it part of what is traced.  Raises TypeError where nothing is."""
+    """Make `done` part of the function being traced.  Raises TypeError if none is; instead: what to write then."""
     asked = pending()
     if asked is None:
         raise site.error(
@@ -103,7 +103,7 @@ class Assert:
         self.msg = _text(Site("Assert", user_location()), msg)
 
     def __call__(self, value: Any, *conds: Any) -> Variable:
-        """value, once the conditions are found to hold."""
+        """value, available once all conditions are found to hold."""
         site = Site("Assert", user_location())
         if not conds:
             raise site.error(TypeError, "Assert needs a condition: write Assert(message)(x, condition)")
@@ -137,13 +137,13 @@ class Print:
             raise site.error(ValueError, f"attrs must be a list of {', '.join(ATTRIBUTES)}; found {show(attrs)}")
 
     def __call__(self, x: Any) -> Variable:
-        """x, once it is printed."""
+        """x, available once it is printed."""
         v = Site("Print", user_location()).array(x, "what is printed")
         return after(v, [printed(self.message, [v], self.attrs)])
 
 
 def _numbered(site: Site, fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[str, list[Any]]:
-    """The text with numbers in its places, and what stands there."""
+    """The text with its fields numbered, and the list of the arguments that fill them.  Raises ValueError."""
     try:
         places = list(Formatter().parse(fmt))
     except ValueError as error:
@@ -193,5 +193,5 @@ def debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         return
     if not shows(text):
         raise site.error(ValueError, f"the text {fmt!r} must be one line")
-    arrays = [as_variable(x) for x in values] or [as_variable(0)]  # what has arguments is known to be in its loop
+    arrays = [as_variable(x) for x in values] or [as_variable(0)]  # an argument puts it into its loop
     _asked(site, printed(text, arrays), f"x = Print({fmt!r})(x)")

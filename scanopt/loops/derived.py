@@ -28,7 +28,7 @@ def map(
     return_list: bool = False,
     return_updates: bool = True,
 ) -> Any:
-    """fn of each entry along the first axis: (outputs, updates).
+    """Apply fn to each entry along the first axis: (outputs, updates).
 
     fn: from an entry of each of the sequences, then the non_sequences, to an array or a list of them.
     sequences: an array or a list of them, of at least one axis.  truncate_gradient, go_backwards, mode, name,
@@ -182,7 +182,7 @@ def filter(
 
 
 def _check_masks(site: Site, masks: list[Variable], sequences: int) -> None:
-    """Raise TypeError, ValueError for what cannot pick entries."""
+    """Raise TypeError, ValueError for masks that cannot pick entries."""
     for i, mask in enumerate(masks):
         if isinstance(mask.owner, Scan) and isinstance(mask.owner.traced[mask.index], Constant):
             raise site.error(

@@ -1,7 +1,7 @@
-"""What a program does besides computing its results: raise if something does not hold, and print.
+"""Operators with effects: raise if a condition does not hold, and print.
 
-Both are operators that give a truth value, and `after(x, done)` is x once that value is available.  So they run where,
-and as often as, x is computed.  Each print has a number of its own, so that no two of them are the same operator.
+Both give a truth value, and `after(x, done)` is x once that value is available, so they run where, and as often as,
+x is computed.  Each print has its own number, so that no two prints are the same operator.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from scanopt.array.variable import Variable, apply
 __all__ = ["ATTRIBUTES", "CheckError", "after", "assert_true", "printed", "shows"]
 
 ATTRIBUTES = ("__str__", "shape", "dtype", "ndim", "size", "min", "max", "mean", "sum", "std", "var", "all", "any")
-"""What can be printed of an array."""
+"""The attributes of an array that can be printed."""
 
 
 class CheckError(AssertionError):
     """A check failed.
 
-    message: what it says.  steps: at which step of each loop around it, outermost first, as far as known.
+    message: its text.  steps: the number of the step of each loop around it, outermost first, as far as known.
     """
 
     def __init__(self, message: str, steps: Sequence[int] = ()) -> None:
@@ -37,7 +37,7 @@ class CheckError(AssertionError):
         self.message, self.steps = message, tuple(steps)
 
     def in_step(self, t: int) -> None:
-        """Say that it happened at step t of a loop around those that are known."""
+        """Add that it happened at step t of a loop around those known so far."""
         self.steps = (t, *self.steps)
 
     def __str__(self) -> str:
@@ -80,7 +80,7 @@ register(
 
 
 def shows(text: Any) -> bool:
-    """Whether a text has no place to fill in but {0}, {1}, ..., perhaps with a format, nor a way to more than values.
+    """Whether a text is a format string with no fields but {0}, {1}, ..., perhaps with a format, and no attributes.
 
     >>> shows("x = {0:.3f}"), shows("{0.__class__}")
     (True, False)
@@ -166,7 +166,7 @@ def after(x: Variable, done: Sequence[Variable]) -> Variable:
 
 
 def assert_true(ok: Variable, message: str) -> Variable:
-    """True, or an error with this message.  ok: a bool scalar."""
+    """True if the bool scalar `ok` is; else running it raises CheckError with this message."""
     return apply(Op.make("assert_true", message=shown(message)), ok)
 
 
@@ -174,6 +174,6 @@ _NUMBERS = itertools.count()
 
 
 def printed(text: str, args: Sequence[Variable], attributes: Sequence[str] = ()) -> Variable:
-    """True, once it is printed: the text with the arguments filled in, or these attributes of the one argument."""
+    """True, after printing the text with the arguments filled in, or these attributes of the only argument."""
     op = Op.make("printed", text=shown(text), attributes=tuple(attributes), number=next(_NUMBERS))
     return apply(op, *args)

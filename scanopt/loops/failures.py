@@ -26,11 +26,11 @@ LONGEST_TEXT = 120
 MOST_OPERANDS = 6
 DEEPEST = 3
 PLACES = {"of": "of", "from": "on a result of", "for": "computed for"}
-"""In words how an operator lies to a loop: in it, behind it, before it."""
+"""How an operator relates to a loop (in it, after it, before it), in words."""
 
 
 def add_notes(error: BaseException, notes: Iterable[str]) -> None:
-    """Add notes to an error, none of them twice."""
+    """Add notes to an error, except those that it has."""
     for text in notes:
         if text not in getattr(error, "__notes__", ()):
             error.add_note(text)
@@ -39,10 +39,10 @@ def add_notes(error: BaseException, notes: Iterable[str]) -> None:
 def operator_note(
     text: str, operands: Sequence[tuple[str, Any]], op: Op | None = None, axes: Sequence[AxisNames] = ()
 ) -> str:
-    """What an operator was given.  text: its use; operands: names and values, numbers left out.
+    """A note on an operator and its operands.  text: its use; operands: names and values, without literal numbers.
 
-    axes: of the operands, names of their axes.
-    op: given where the error may be about lengths: then the axes that do not go together are told.
+    axes: for each operand the names of its axes.
+    op: given if the error may be about lengths; the note then names the axes that do not fit together.
 
     >>> operator_note("v7 = X + k", [("X", np.ones((4, 3))), ("k", np.int64(2))])
     'in `v7 = X + k`: X float64[4, 3], k int64[] = 2'
@@ -57,9 +57,9 @@ def operator_note(
 
 
 def loop_notes(error: BaseException, places: Mapping[str, Sequence[str]]) -> list[str]:
-    """What is to be said of loops, each told once: by how they lie (see PLACES), what they are called.
+    """Notes on loops, each loop only once.  places: for each relation (a key of PLACES) the names of loops.
 
-    Those whose line the text of the error names already are left out.
+    Loops whose line the text of the error names already are left out.
     """
     notes: list[str] = []
     told: set[str] = set()
@@ -71,18 +71,18 @@ def loop_notes(error: BaseException, places: Mapping[str, Sequence[str]]) -> lis
 
 
 def _names(text: str, site: str) -> bool:
-    """Whether a text names the place of a loop, or the loop where its place is not known."""
+    """Whether a text names the place of a loop, or the loop itself if its place is not known."""
     place = site.rpartition(" (")[2].removesuffix(")")
     return re.search(re.escape(place) + r"(?!\d)", text) is not None
 
 
 def note_node(error: BaseException, node: Node | None, values: Mapping[Variable, Any]) -> None:
-    """Say that an error comes from a node of a graph.  values: what is known of its variables."""
+    """Add notes to an error that a node of a graph raised.  values: the values of the variables computed so far."""
     if isinstance(node, Scan):
         add_notes(error, loop_notes(error, {"of": _sites(node)}))
     if not isinstance(node, Apply) or is_lazy(node) or any(x not in values for x in node.inputs):
         return
-    if node.op.name not in ("require", "assert_true"):  # whose text says all there is to say
+    if node.op.name not in ("require", "assert_true"):  # their text says all already
         shown = [x for x in node.inputs if not _is_number(x)]
         operands, op = [(_name(x), values[x]) for x in shown], node.op if isinstance(error, ValueError) else None
         add_notes(error, [operator_note(_use(node), operands, op, [x.axes for x in shown])])
@@ -90,7 +90,7 @@ def note_node(error: BaseException, node: Node | None, values: Mapping[Variable,
 
 
 def _sources(x: Variable, depth: int = 1) -> list[str]:
-    """The loops that the text of a variable speaks of."""
+    """The loops whose outputs occur in the text that describes a variable (see `_name`)."""
     if isinstance(x.owner, Scan):
         return _sites(x.owner)
     deeper = isinstance(x.owner, Apply) and not x.name and depth < DEEPEST
@@ -106,7 +106,7 @@ def _use(node: Apply, depth: int = 1) -> str:
 
 
 def _name(x: Variable, depth: int = 1) -> str:
-    """A variable by its name, else by how it is made."""
+    """A variable by its name, else by the expression that computes it."""
     if x.name:
         return shown(x.name)
     if isinstance(x, Constant):

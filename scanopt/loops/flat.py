@@ -1,7 +1,7 @@
-"""A symbolic graph as a flat list, and back: what a pickled function holds of its graph.
+"""A symbolic graph as a flat list, and back: the form in which a pickled function holds its graph.
 
-Variables and nodes refer to one another, so pickling them directly would recurse as deep as the
-graph is.  Here each entry names earlier ones by number.
+Variables and nodes refer to one another, so pickling them directly would recurse to the depth of the
+graph.  Here each entry refers to earlier ones by number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Flat", "flatten", "mapped"]
 
 @dataclass(frozen=True)
 class _Ref:
-    """The variable of this number."""
+    """A reference to the variable with this number."""
 
     index: int
 
@@ -55,7 +55,7 @@ class _Constant:
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """A shared variable, as it is: one that several functions share stays one."""
+    """A shared variable itself, so that functions that share it still share it when pickled together."""
 
     variable: SharedVariable
 
@@ -66,7 +66,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _Apply:
-    """An operator applied."""
+    """An operator and the references to its arguments."""
 
     op: Op
     args: tuple[_Ref, ...]
@@ -74,7 +74,7 @@ class _Apply:
     name: str | None
 
     def restore(self, get: Callable[[Any], Any]) -> list[Variable]:
-        """Its one output."""
+        """Its only output."""
         node = Apply(self.op, get(self.args), self.type)
         node.outputs[0].name = self.name
         return [*node.outputs]
@@ -106,7 +106,7 @@ class Flat:
     results: list[int] = field(default_factory=list[int])
 
     def restore(self) -> list[Variable]:
-        """The results, with a graph of their own behind them."""
+        """The results, with a new graph."""
         made: list[Variable] = []
 
         def get(x: Any) -> Any:
@@ -132,16 +132,16 @@ def flatten(results: Sequence[Variable]) -> Flat:
 
 
 class _Writer:
-    """The entries so far, and the number of each variable."""
+    """Writes a graph: the entries so far, and the number of each variable."""
 
     def __init__(self) -> None:
         self.entries: list[_Entry] = []
         self.number: dict[Variable, int] = {}
 
     def graph(self, results: Iterable[Variable]) -> None:
-        """All that `results` need.  Recursion follows nested loops only."""
+        """Add all entries that `results` need.  Recursion follows nested loops only."""
         for node in schedule(results, self.number):
-            if not all(v in self.number for v in node.outputs):  # a step may have had it already
+            if not all(v in self.number for v in node.outputs):  # it may have been added for a step already
                 self.node(node)
         for v in results:
             self.leaf(v)
@@ -182,13 +182,13 @@ class _Writer:
 
     def ref(self, v: Variable) -> _Ref:
         """A reference to a variable."""
-        if v not in self.number:  # of a slot that only describes, as the check of a requirement does
+        if v not in self.number:  # in a slot that only describes, as a requirement does
             self.graph([v])
         return _Ref(self.number[v])
 
 
 def mapped(x: Any, kind: type, f: Callable[[Any], Any]) -> Any:
-    """x with f(v) in place of every v of this kind, in tuples and in the slots of loops."""
+    """x with every v of type `kind` replaced by f(v), inside tuples and slots of loops too."""
     if isinstance(x, kind):
         return f(x)
     if isinstance(x, tuple):

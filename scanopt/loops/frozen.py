@@ -1,4 +1,4 @@
-"""Warnings about numbers that NumPy or Python draws while a step is built, or a function traced: they never change."""
+"""Warnings about random numbers that NumPy or Python draws while a function is traced: they become constants."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from scanopt.loops.site import Site
 __all__ = ["States", "generators", "warn_if_drawn", "warn_if_traced"]
 
 States = dict[str, Any]
-"""Of each generator, as people call it, its state."""
+"""The state of each generator, by the name that users know."""
 
 
 def generators(f: Callable[..., Any]) -> States:
-    """The states of the generators that f may draw from: those of np.random and random, and its own variables."""
+    """The states of the generators that f may draw from: np.random's, random's, and those in variables that f reads."""
     shared: Any = np.random.get_state(legacy=False)  # noqa: NPY002  to see whether people use it
     numbers = shared["state"]
     states: States = {"np.random": (numbers["key"].tobytes(), numbers["pos"], shared["has_gauss"])}
@@ -37,7 +37,7 @@ def generators(f: Callable[..., Any]) -> States:
 
 
 def _seen(f: Callable[..., Any], depth: int = 3) -> Iterator[tuple[str, Any]]:
-    """What a Python function, and functions that it calls, read from around them, by name."""
+    """The objects that a Python function, and functions that it calls, read from outside, by name."""
     while isinstance(f, functools.partial):
         f = f.func
     f = getattr(f, "__func__", f)
@@ -58,7 +58,7 @@ def _seen(f: Callable[..., Any], depth: int = 3) -> Iterator[tuple[str, Any]]:
 
 
 def _drawn(f: Callable[..., Any], before: States) -> str:
-    """The generators that have other states than before, "" where none has."""
+    """The generators whose state differs from the one `before`, in words; "" if there is none."""
     return " and ".join(name for name, state in generators(f).items() if before.get(name, state) != state)
 
 

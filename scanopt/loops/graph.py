@@ -14,9 +14,9 @@ __all__ = [
 
 
 def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
-    """What must be known before the node: its inputs, and first the checks of a Scan.
+    """The variables that must be computed before the node: its inputs, preceded by the checks of a Scan.
 
-    lazy: of an ifelse only the condition, which then tells what else.
+    lazy: for an ifelse only the condition, which decides on the rest.
     """
     if lazy and is_lazy(node):
         return node.inputs[:1]
@@ -24,27 +24,27 @@ def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
 
 
 def is_lazy(node: Node | None) -> bool:
-    """Whether the node computes only one of its inputs but the first: an ifelse."""
+    """Whether the node needs only one of its inputs after the first: an ifelse."""
     return isinstance(node, Apply) and node.op.name == "ifelse"
 
 
 def unchanged(new: Iterable[Variable], old: Iterable[Variable]) -> bool:
-    """Whether these are the very same variables in the same order: `==` of variables compares their elements."""
+    """Whether these are the same objects in the same order; `==` of variables would compare elements."""
     return all(a is b for a, b in zip(new, old, strict=True))
 
 
 def schedule(outputs: Iterable[Variable], given: Collection[Variable] = (), lazy: bool = False) -> list[Node]:
     """All nodes that `outputs` need beyond `given`, each after those it depends on.
 
-    lazy: without what only the sides of an ifelse need.
+    lazy: without nodes that only a branch of an ifelse needs.
 
-    The order is depth first: an output's own first.  Works on graphs of any depth.
+    The order is depth first: all that the first output needs comes first.  Works on graphs of any depth.
     """
     return _scheduled(outputs, set(given), set(), lazy)
 
 
 def _scheduled(outputs: Iterable[Variable], known: Collection[Variable], done: set[Node], lazy: bool) -> list[Node]:
-    """As `schedule`, but for the nodes that are done; those that are listed are added to them."""
+    """As `schedule`, but without the nodes in `done`; the nodes returned are added to `done`."""
     order: list[Node] = []
     stack: list[tuple[Node, bool]] = []
 
@@ -68,7 +68,7 @@ def _scheduled(outputs: Iterable[Variable], known: Collection[Variable], done: s
 
 
 def unconditional(outputs: Iterable[Variable]) -> set[Node]:
-    """The nodes that are computed whatever the conditions turn out to be, those of steps included."""
+    """The nodes that are computed whatever the conditions of ifelse are, including those in steps of loops."""
     found: set[Node] = set()
     todo = list(outputs)
     while todo:
@@ -83,7 +83,7 @@ def unconditional(outputs: Iterable[Variable]) -> set[Node]:
 
 
 def loops_of(outputs: Iterable[Variable]) -> list[Scan]:
-    """All loops that the outputs rest on, those inside steps included."""
+    """All loops that the outputs depend on, including those inside steps."""
     found: dict[Scan, None] = {}
     done: set[Node] = set()
     todo = list(outputs)
@@ -98,7 +98,7 @@ def loops_of(outputs: Iterable[Variable]) -> list[Scan]:
 def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:
     """The inputs and shared variables that `outputs` depend on, except those in `given`.
 
-    Constants are not inputs.  A nested loop counts by what it reads from outside.
+    Constants are not inputs.  A nested loop contributes the variables that it reads from outside.
 
     >>> from scanopt.array.types import TensorType
     >>> x = Variable(TensorType("float64", ()), "x")
@@ -120,7 +120,7 @@ def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> lis
 
 
 def refuse_stray(found: Iterable[Variable]) -> None:
-    """Raise ValueError for an argument of a step or a function that is used where that is not traced."""
+    """Raise ValueError for an argument of a step or function that is used outside of it."""
     for x in found:
         if x.only_in:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Recursion as deep as memory allows: Python's own ends after a thousand calls inside one another."""
+"""Recursion as deep as memory allows; Python's own is limited to about a thousand nested calls."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["Waiting", "on_the_heap"]
 T = TypeVar("T")
 
 Waiting = Generator[Any, Any, T]
-"""A call that yields the calls whose results it waits for."""
+"""A call, as a generator that yields the calls whose results it waits for."""
 
 
 def on_the_heap(start: Waiting[T]) -> T:
-    """What a call comes to.  An error in one that is waited for is raised where it is waited for.
+    """The result of a call.  An error in a call that another one waits for is raised where that one waits.
 
     >>> def depth(n: int) -> Waiting[int]:
     ...     return 1 + (yield depth(n - 1)) if n else 0

@@ -1,4 +1,4 @@
-"""Where in the user's code a loop was written."""
+"""The place in the user's code where a loop was written."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scanopt.array.shown import shown
 __all__ = ["user_location", "warn_at"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_USER_CODE = ("rewrites", "backends")  # installed inside the package, but not the engine
+_USER_CODE = ("rewrites", "backends")  # installed inside the package, but counted as user code
 
 
 @cache
 def _inside_engine(file: str) -> bool:
     try:
         parts = Path(file).resolve().relative_to(_PACKAGE).parts
-    except (ValueError, OSError):  # OSError: the folder that a name is relative to is gone
+    except (ValueError, OSError):  # OSError: the name is relative to a folder that no longer exists
         return False
     return not parts or parts[0] not in _USER_CODE
 
@@ -38,6 +38,6 @@ def user_location() -> str:
 
 
 def warn_at(location: str, text: str, kind: type[Warning] = UserWarning) -> None:
-    """Warn as of a line of the user's.  location: as `user_location` gives it."""
+    """Issue a warning for a line of the user's code.  location: from `user_location`."""
     file, _, line = location.rpartition(":")
     warnings.warn_explicit(text, kind, file or "<unknown>", int(line or 1))

@@ -1,4 +1,4 @@
-"""Loops without mit-mots: their buffers as states, sequences and slices.
+"""Removes mit-mots from loops: replaces their buffers by states, sequences and slices.
 
 A row of a mit-mot's buffer that an in-tap reads at step t was last written by the smallest out-tap above that
 in-tap, so an in-tap reads either a state some steps back or the buffer as it was:
@@ -28,13 +28,13 @@ __all__ = ["desugared", "without_mit_mots"]
 
 Steps = int | Variable
 Written = MitSot | SitSot | NitSot
-"""What an out-tap becomes: a state where some in-tap reads it, else an output that is not fed back."""
+"""The slot that replaces an out-tap: a state if some in-tap reads it, else an output that is not fed back."""
 
 
 def without_mit_mots(outputs: Iterable[Variable]) -> list[Variable]:
     """The same graph with every loop that has mit-mots, in steps of other loops too, replaced by an equal one.
 
-    Inner inputs and what the step computes stay the same variables, but for loops inside steps.
+    The inner inputs and outputs stay the same variables, except in steps that contain such loops.
 
     >>> from scanopt import interpret, tensor as T
     >>> from scanopt.array.variable import Constant
@@ -50,7 +50,7 @@ def without_mit_mots(outputs: Iterable[Variable]) -> list[Variable]:
 
 
 class _Removal:
-    """What stands for each variable of the old graph, in whichever step it is: nothing is replaced by its place."""
+    """Maps each variable of the old graph, in any step, to its replacement; one map does for all steps."""
 
     def __init__(self) -> None:
         self.env: dict[Variable, Variable] = {}
@@ -63,7 +63,7 @@ class _Removal:
         return [self.now(v) for v in outputs]
 
     def now(self, v: Variable) -> Variable:
-        """What stands for a variable whose makers are done."""
+        """The replacement of a variable whose node is done."""
         return self.env.get(v, v)
 
     def node(self, node: Node) -> Sequence[Variable]:
@@ -82,10 +82,10 @@ class _Removal:
 
 
 def desugared(node: Scan) -> tuple[Scan, list[Variable]]:
-    """One loop without mit-mots, and for each of the node's outputs the variable that is equal to it.
+    """An equal loop without mit-mots, and for each of the node's outputs the variable that is equal to it.
 
     The step is the same: its inner inputs and outputs are the same variables in other slots.
-    Loops inside the step stay as they are.  A loop without mit-mots is returned itself.
+    Loops inside the step stay as they are.  A loop without mit-mots is returned unchanged.
     """
     if not node.mit_mots:
         return node, list(node.outputs)
@@ -118,7 +118,7 @@ def desugared(node: Scan) -> tuple[Scan, list[Variable]]:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What one mit-mot becomes.
+    """The slots that replace one mit-mot.
 
     last: the highest tap's row at step 0, if the buffer ends there after the last step.  places: for
     each out-tap, in ascending order, the row it writes at step 0.  written: their slots.
@@ -134,7 +134,7 @@ class _Parts:
 
     @classmethod
     def of(cls, node: Scan, m: MitMot) -> _Parts:
-        """The slots that stand for a mit-mot."""
+        """The slots that replace the mit-mot m of a loop."""
         steps, last = _steps(node), m.span if m.exact else None
         outs = dict(sorted(zip(m.out_taps, m.output_states, strict=True)))
         readers: dict[int, list[tuple[int, Variable]]] = {o: [] for o in outs}
@@ -152,11 +152,11 @@ class _Parts:
         return cls(m.buffer_outer, steps, label, tuple(sequences), last, tuple(o - m.low for o in outs), written)
 
     def after(self, traces: Sequence[Variable]) -> Variable:
-        """The buffer after the loop: where two out-taps write one row, the lower one does so last."""
+        """The buffer after the loop; where two out-taps write the same row, the lower one does so last."""
         if not traces:
             return self.buffer
         pieces: list[Variable] = []
-        end: Steps = 0  # of the rows that are done
+        end: Steps = 0  # the end of the rows that are done
         before: int | None = None
         for place, trace in zip(self.places, traces, strict=True):
             pieces += _kept(self.buffer, end, place)
@@ -178,7 +178,7 @@ def _slot(buffer: Variable, place: int, readers: Sequence[tuple[int, Variable]],
 
 
 def _cut(buffer: Variable, start: Steps, stop: Steps | None) -> Variable:
-    """Rows start to stop of a buffer, itself where those are all."""
+    """Rows start to stop of a buffer; the buffer itself if these are all."""
     rows = buffer.type.shape[0]
     if isinstance(start, int) and start == 0 and (stop is None or (isinstance(stop, int) and stop == rows)):
         return buffer
@@ -187,18 +187,18 @@ def _cut(buffer: Variable, start: Steps, stop: Steps | None) -> Variable:
 
 
 def _kept(buffer: Variable, start: Steps, stop: int | None) -> list[Variable]:
-    """Rows start to stop of a buffer, nothing where those are known to be none."""
+    """Rows start to stop of a buffer in a list, an empty list if there are known to be none."""
     if stop is not None and isinstance(start, int):
         if stop <= start:
             return []
-        if stop == start + 1:  # written like the initial state of the loop, to be the same term
+        if stop == start + 1:  # as the initial state of the loop, so that both are one term
             return [FUNCTIONS["expand_dims"](buffer[start], 0)]
     part = _cut(buffer, start, stop)
     return [] if part.type.shape[0] == 0 else [part]
 
 
 def _last_rows(trace: Variable, k: int) -> Variable:
-    """The last k rows of a trace, or all where there are fewer."""
+    """The last k rows of a trace, or all if there are fewer."""
     rows = trace.type.shape[0]
     if rows is not None and rows <= k:
         return trace

@@ -3,8 +3,8 @@
 Vocabulary of the documents: a *sequence* is read one entry per step; a *sit-sot* is a state fed
 back from the step before, a *mit-sot* one fed back from several steps; a *nit-sot* is an output
 that is not fed back; a *non-sequence* is the same at every step.  `_inner` names live in the step's
-graph, `_outer` names in the graph that holds the Scan node; u is what a sequence gives, w what stays
-the same, a parameter; a state is an input_state where the step reads it, an output_state where it gives it.
+graph, `_outer` names in the graph that holds the Scan node; u is a sequence, w a non-sequence (a
+parameter); a state is called input_state where the step reads it and output_state where it returns it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class SitSot:
 
     @property
     def taps(self) -> tuple[int, ...]:
-        """The one tap, in the form of a mit-sot's."""
+        """The only tap, in the form of a mit-sot's."""
         return (-1,)
 
     @property
     def input_states(self) -> tuple[Variable, ...]:
-        """The one state read, in the form of a mit-sot's."""
+        """The only value read, in the form of a mit-sot's."""
         return (self.input_state,)
 
 
@@ -54,7 +54,7 @@ class SitSot:
 class MitSot:
     """A state read at several steps back; row 0 of init_outer is the oldest.
 
-    taps are negative and in the user's order, input_states[i] is the value taps[i] steps away.
+    taps are negative and in the user's order; input_states[i] is the value -taps[i] steps back.
     """
 
     init_outer: Variable
@@ -64,7 +64,7 @@ class MitSot:
 
     @property
     def depth(self) -> int:
-        """Rows of the initial state that the deepest tap needs."""
+        """The number of rows of the initial state that the deepest tap needs."""
         return -min(self.taps)
 
 
@@ -90,7 +90,7 @@ class SharedState:
 
     @property
     def input_state(self) -> Variable:
-        """The value of the step before."""
+        """The value from the step before, as the step reads it."""
         return self.shared
 
     @property
@@ -100,7 +100,7 @@ class SharedState:
 
     @property
     def input_states(self) -> tuple[Variable, ...]:
-        """The one past value that the step reads."""
+        """The only past value that the step reads."""
         return (self.shared,)
 
 
@@ -111,7 +111,7 @@ class MitMot:
     With lo the lowest of all taps, step t reads row t + i - lo of the buffer for each in-tap i, as it
     is when the step begins, and when the step ends writes row t + o - lo for each out-tap o.  Taps
     are in any order, none twice in one list.  buffer_outer has at least n_steps + max(taps) - lo rows.
-    exact: it has no more.
+    exact: it has no more rows.
     """
 
     buffer_outer: Variable
@@ -128,11 +128,11 @@ class MitMot:
 
     @property
     def span(self) -> int:
-        """How many rows the buffer has beyond one per step, at least."""
+        """The least number of rows that the buffer has beyond one per step."""
         return max(self.in_taps + self.out_taps) - self.low
 
     def fits(self, rows: int, steps: int) -> bool:
-        """Whether a buffer of so many rows is right for so many steps."""
+        """Whether a buffer of `rows` rows is long enough, and not too long if `exact`, for `steps` steps."""
         return rows == steps + self.span if self.exact else rows >= steps + self.span
 
 
@@ -140,7 +140,7 @@ class MitMot:
 class NonSequence:
     """w_outer, the same at every step as w_inner.
 
-    One that scan discovered by itself is its own inner variable: w_inner is w_outer.
+    For one that scan discovered by itself the inner and the outer variable are the same: w_inner is w_outer.
     """
 
     w_outer: Variable
@@ -149,7 +149,7 @@ class NonSequence:
 
 @dataclass(frozen=True, eq=False)
 class Requirement:
-    """What must hold when the loop runs, even if nothing reads its outputs.
+    """A condition that must hold when the loop runs, even if nothing reads its outputs.
 
     kind: "rows" (a sequence has as many rows as there are steps), "steps" (a number of steps is not
     negative) or "init" (an initial state has a row for its deepest tap).  check: found, or a
@@ -182,7 +182,7 @@ class Scan(Node, ScanQueries):
     variable to shared variable.
 
     Raises ValueError or TypeError for mit-mots whose taps, buffer and step do not fit, and for
-    mit-mots in a loop that ends early.
+    mit-mots in a loop that may end early.
     """
 
     n_steps: Variable
@@ -235,7 +235,7 @@ class Scan(Node, ScanQueries):
 
     @property
     def traced(self) -> tuple[Variable, ...]:
-        """The step's values that the first outputs collect, in their order."""
+        """The values of the step that are collected as traces, in the order of the first outputs."""
         return (*(s.output_state for s in self.states), *(n.output for n in self.nit_sots))
 
     @property
@@ -257,7 +257,7 @@ class Scan(Node, ScanQueries):
 
     @property
     def dependencies(self) -> tuple[Variable, ...]:
-        """All that must be known before the loop runs: checks first, then the inputs."""
+        """All variables that must be computed before the loop runs: checks first, then the inputs."""
         return (*(r.check for r in self.requires), *self.inputs)
 
     @property
@@ -272,17 +272,17 @@ class Scan(Node, ScanQueries):
 
     @property
     def inner_outputs(self) -> tuple[Variable, ...]:
-        """All that a step computes: what it writes into mit-mots, the traced values, then `until` if there is one."""
+        """All values that a step computes: those written into mit-mots, the traced values, then `until`, if any."""
         written = (v for m in self.mit_mots for v in m.output_states)
         return (*written, *self.traced, *(() if self.until is None else (self.until,)))
 
     def label(self, i: int) -> str:
-        """What to call trace number i in messages."""
+        """The name of trace number i in messages."""
         return self.labels[i] if self.labels else f"output {i}"
 
     @property
     def title(self) -> str:
-        """What its times are measured under where all loops are profiled."""
+        """The title under which its times are collected when all loops are profiled."""
         return self.profile or self.name or f"scan at {self.location}"
 
     @property
@@ -297,7 +297,7 @@ class Scan(Node, ScanQueries):
 
 
 def _check_mit_mot(node: Scan, m: MitMot) -> None:
-    """Raises TypeError, ValueError where a mit-mot does not fit itself or its loop."""
+    """Raise TypeError, ValueError if a mit-mot is inconsistent or does not fit its loop."""
     buffer = m.buffer_outer
     where = f"the buffer {describe(buffer)} of {node}"
     if node.until is not None:

@@ -16,11 +16,11 @@ __all__ = ["Options"]
 
 @dataclass(frozen=True)
 class Options:
-    """What a Scan node keeps of the call beside its slots, as the user gave it.
+    """The options of a call that a Scan node keeps beside its slots, as the user gave them.
 
     mode: how the loop is optimized, None for the mode of the function.  profile: True or a title.
     allow_gc: whether the loop's buffers are freed after a call, None for `config.scan.allow_gc`.
-    bounded: whether the loop is one over the chunks of `scan_checkpoints`.  requires: what is checked when it runs.
+    bounded: whether the loop is one over the chunks of `scan_checkpoints`.  requires: checks to do when it runs.
     """
 
     name: Any = None
@@ -34,7 +34,7 @@ class Options:
     requires: tuple[Requirement, ...] = ()
 
     def checked(self, site: Site) -> Options:
-        """The same in one form: mode is a Mode or None, profile the title or "".
+        """The options in normal form: mode is a Mode or None, profile the title or "".
 
         Raises TypeError or ValueError for options of a wrong type or value.
         """
@@ -52,7 +52,7 @@ class Options:
         return replace(self, mode=mode, profile=self._title(site), go_backwards=backwards, allow_gc=gc)
 
     def _title(self, site: Site) -> str:
-        """What the profile is collected under, "" for none."""
+        """The title under which the profile is collected, "" for none."""
         if isinstance(self.profile, str):
             return self.profile
         check_truth(site, "profile", self.profile, "True, False or a title")
@@ -62,7 +62,7 @@ class Options:
 
 
 def check_truth(site: Site, option: str, value: Any, expected: str = "True or False") -> None:
-    """Raise TypeError when the value is not a truth value."""
+    """Raise TypeError unless the value is a truth value."""
     if not is_truth(value):
         raise site.error(TypeError, f"{option} must be {expected}, found {show(value)}")
 

@@ -1,4 +1,4 @@
-"""Where the time of loops goes: calls, steps, time in the steps and around them, per titled loop."""
+"""Profiles of loops by title: calls, steps, time in the steps and around them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["FunctionProfile", "ScanProfile", "profile_summary", "reset_profiles"
 
 @dataclass(eq=False)
 class ScanProfile:
-    """What the runs of the loops with one title took.  Safe to share between threads.
+    """The profile of all runs of the loops with one title.  Safe to share between threads.
 
-    in_step: seconds inside the steps.  total: seconds of the whole loops.  operators: for each operator of the step how
-    often it was called, and the seconds that took; `print(p)` shows them.
+    in_step: seconds inside the steps.  total: seconds of the whole loops.  operators: for each operator of the step
+    the number of calls and their seconds; `print(p)` shows them.
 
     >>> p = ScanProfile("rnn")
     >>> p.record(steps=10, in_step=0.75, total=1.0)
@@ -57,7 +57,7 @@ class ScanProfile:
 
     @property
     def overhead(self) -> float:
-        """Seconds of the loops that no step accounts for."""
+        """Seconds of the loops spent outside the steps."""
         return max(self.total - self.in_step, 0.0)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class ScanProfile:
 
 @dataclass(eq=False)
 class FunctionProfile:
-    """What the calls of one function took: `f.profile` of a function made with `profile=True`.
+    """The profile of the calls of one function: `f.profile` of a function made with `profile=True`.
 
     loops: the profile of each of its loops, by title.  `print(f.profile)` shows all.
 
@@ -112,7 +112,7 @@ class FunctionProfile:
 
 
 class _Registry:
-    """The collectors by title, and whether they hold what no summary has shown yet."""
+    """The collectors by title; unread: whether they hold data that no summary has shown yet."""
 
     lock = forks.lock()
     profiles: dict[str, ScanProfile] = {}  # noqa: RUF012  one for the process
@@ -120,7 +120,7 @@ class _Registry:
 
 
 def scan_profile(title: str) -> ScanProfile:
-    """The collector of this title, made on first use; what it holds at exit is printed then.
+    """The collector of this title, made on first use; a profile not shown before is printed at exit.
 
     >>> scan_profile("a loop") is scan_profile("a loop")
     True
@@ -135,7 +135,7 @@ def scan_profile(title: str) -> ScanProfile:
 
 
 def profile_summary() -> str:
-    """A table of all profiled loops, those that took longest first; "" when none ran.
+    """A table of all profiled loops, the slowest first; "" when none ran.
 
     >>> scan_profile("rnn").record(calls=2, steps=20, in_step=0.5, total=1.0)
     >>> print(profile_summary())
@@ -170,7 +170,7 @@ def _line(row: list[str], widths: list[int]) -> str:
 
 
 def reset_profiles() -> None:
-    """Forget all that was collected."""
+    """Delete all collected profiles."""
     with _Registry.lock:
         _Registry.profiles.clear()
         _Registry.unread = False

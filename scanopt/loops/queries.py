@@ -1,4 +1,4 @@
-"""What can be asked of a Scan node: which variables belong together, which depend on which.
+"""Queries on a Scan node: which variables belong to the same slot, and which depend on which.
 
 All indices count along the lists of `scan_args`.  The answers are derived by rules over slots,
 in `scanopt.egraph.queries`, when first asked for.
@@ -26,13 +26,13 @@ Taps = tuple[tuple[int, ...], ...]
 
 
 def _part(name: str, kind: str) -> Callable[..., tuple[Variable, ...]]:
-    """The method that gives a list's variables of one kind of slot."""
+    """A method that returns the variables of one kind of slot in one of the four lists."""
     what = f"{name.removesuffix('p')}puts"
 
     def part(self: ScanQueries, given: Sequence[Variable] | ScanQueries | None = None) -> tuple[Variable, ...]:
         places = list(self._args().places(name))
         if given is self or given is getattr(self, what.replace("outer_", ""), ()):
-            given = None  # as Theano calls it: op.outer_seqs(node), or (node.inputs)
+            given = None  # called as in Theano: op.outer_seqs(node), or op.outer_seqs(node.inputs)
         if isinstance(given, ScanQueries):
             raise ValueError(f"{self} was asked for variables of {given}: ask each node for its own")
         if given is not None and len(given) != len(places):
@@ -50,7 +50,7 @@ def _part(name: str, kind: str) -> Callable[..., tuple[Variable, ...]]:
 
 
 def _number(name: str) -> property:
-    """A part of `info` by its own name."""
+    """A property that reads the field `name` of `info`."""
     return property(lambda self: getattr(self.info, name), doc=f"`info.{name}`.")
 
 
@@ -75,7 +75,7 @@ class ScanQueries:
 
     @property
     def op(self) -> ScanOp:
-        """What the documents call the Scan op of this node; all that it says can be asked of the node, too."""
+        """The Scan op of this node, as in the documents; the node itself answers all its queries too."""
         return ScanOp(cast("Scan", self))
 
     @property
@@ -126,7 +126,7 @@ class ScanQueries:
         return tables
 
     def get_oinp_iinp_iout_oout_mappings(self) -> dict[str, Table]:
-        """The same as `var_mappings`: Aesara's name."""
+        """Aesara's name for `var_mappings`."""
         return self.var_mappings
 
     def connection_pattern(self, node: object = None) -> list[list[bool]]:
@@ -134,8 +134,8 @@ class ScanQueries:
 
         node: this node, as Theano asks its op; no other one.
 
-        Through any number of steps.  What only decides how many rows there are (n_steps, rows of
-        nit-sots, the condition of `until`) is not connected; an input that cancels out (x - x) is.
+        Dependence through any number of steps counts.  Inputs that only decide how many rows there are (n_steps,
+        rows of nit-sots, the condition of `until`) are not connected; an input that cancels out (x - x) is.
 
         >>> from scanopt import scan, tensor as T
         >>> (xs, ys), _ = scan(lambda u, x: (u + x, u), T.vector("u"), outputs_info=[T.scalar("x0"), None])

@@ -1,7 +1,7 @@
-"""Graphs with some variables replaced by others: what `clone` and the `givens` of a function do.
+"""Builds graphs with some variables replaced by others, for `clone` and the `givens` of a function.
 
-All replacements happen at once: replacements are not replaced again.  Graphs never change; whatever depends on a
-replaced variable is built anew, and the rest is shared.
+All replacements happen at once: replacements are not replaced again.  Graphs never change; nodes that depend on a
+replaced variable are built anew, and the rest is shared.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def clone(output: Any, replace: Any = None, strict: bool = True, share_inputs: b
 
 
 def replacements(argument: str, given: Any, strict: bool = True) -> Env:
-    """What the user gave as `argument`: variable -> its replacement, checked.
+    """The user's argument as a dict from variables to their replacements, checked.
 
     Raises TypeError if one is not a variable or the two do not fit, ValueError if one is named twice.
     """
@@ -78,7 +78,7 @@ def replacements(argument: str, given: Any, strict: bool = True) -> Env:
 
 
 def _fitting(argument: str, old: Variable, new: Any, strict: bool) -> Variable:
-    """`new` as a variable in the place of `old`; bare numbers take its dtype where they fit."""
+    """`new` as a variable that may replace `old`; bare numbers take the dtype of `old` if they fit."""
     if is_bare(new) and np.can_cast(np.min_scalar_type(new), old.dtype, "same_kind"):
         new = Constant(np.asarray(new, dtype=old.dtype))
     try:
@@ -97,7 +97,7 @@ def _fitting(argument: str, old: Variable, new: Any, strict: bool) -> Variable:
 
 
 def rebuild(outputs: Sequence[Variable], replace: Mapping[Variable, Variable]) -> list[Variable]:
-    """`outputs` with every variable of `replace` replaced, as far as steps of nested loops.
+    """`outputs` with every variable of `replace` replaced, also inside the steps of nested loops.
 
     Works on graphs of any depth.  Raises what building the graph by hand would raise.
     """
@@ -125,9 +125,9 @@ def _named(new: Variable, old: Variable) -> Variable:
 def _inside(
     node: Scan, wanted: Mapping[Variable, Variable], rests_on: Callable[[Variable], Leaves]
 ) -> Iterator[Variable]:
-    """The variables of `wanted` that a step reads, or steps of loops inside it, beside what is the loop's own.
+    """The variables of `wanted` that a step, or a step of a loop inside it, reads from outside the loop.
 
-    What rests on a shared variable that the loop changes is its own too: another value at each step.
+    A variable that depends on a shared variable changed by the loop is not from outside: it differs at each step.
     """
     captured = _captured(node)
     own = {v for v in node.inner_inputs if v not in captured}
@@ -141,12 +141,12 @@ def _inside(
 
 
 def _captured(node: Scan) -> set[Variable]:
-    """Non-sequences that scan found by itself."""
+    """The non-sequences that scan discovered by itself."""
     return {s.w_inner for s in node.non_sequences if s.w_inner is s.w_outer}
 
 
 class _Loop:
-    """One loop whose surroundings, or whose step, may have changed."""
+    """Rebuilds one loop whose inputs, or whose step, may be affected by replacements."""
 
     def __init__(
         self, node: Scan, env: Env, replace: Mapping[Variable, Variable], rests_on: Callable[[Variable], Leaves]
@@ -156,11 +156,11 @@ class _Loop:
         self.read: list[NonSequence] = []  # replacements that enter the step
 
     def outer(self, v: Variable) -> Variable:
-        """A variable outside the loop as it is now."""
+        """The present replacement of a variable outside the loop, else the variable itself."""
         return self.env.get(v, v)
 
     def rebuild(self) -> None:
-        """Put the outputs of the new loop into the environment, if there is a need for one."""
+        """Build a new loop if anything it reads has changed, and put its outputs into the environment."""
         node = self.node
         replaced = list(dict.fromkeys(_inside(node, self.replace, self.rests_on)))
         if not replaced and unchanged(map(self.outer, node.dependencies), node.dependencies):
@@ -176,7 +176,7 @@ class _Loop:
             self.env[v] = _named(new.outputs[places.index(i)], v)
 
     def _enter(self, v: Variable) -> Variable:
-        """What the step reads in place of `v`."""
+        """The variable that the step reads in place of `v`."""
         new = self.replace[v]
         if isinstance(new, Constant | SharedVariable):
             return new
@@ -185,7 +185,7 @@ class _Loop:
         return inner
 
     def _inner_inputs(self) -> None:
-        """New variables for what the loop reads with another dtype than before."""
+        """Make new inner variables for inputs whose dtype has changed."""
         for q in self.node.sequences:
             self._retype(q.u_inner, q.u_outer)
         for w in self.node.non_sequences:
@@ -208,9 +208,9 @@ class _Loop:
             self.inner[inner] = _like(inner, new)
 
     def _node(self, step: Mapping[Variable, Variable]) -> tuple[Scan, list[int]]:
-        """The new loop, and for each of its outputs the place of the old one.
+        """The new loop, and for each of its outputs the number of the corresponding old output.
 
-        A shared state whose shared variable is replaced by a computed value is a sit-sot.
+        A shared state whose shared variable is replaced by a computed value becomes a sit-sot.
         """
         node, inner, outer = self.node, self.inner, self.outer
         states = [(i, s) for i, s in enumerate(node.shared, len(node.mit_sots) + len(node.sit_sots))]
@@ -261,7 +261,7 @@ class _Loop:
     def _non_sequences(
         self, step: Mapping[Variable, Variable], changed: set[SharedVariable]
     ) -> tuple[NonSequence, ...]:
-        """Those given by name, those that replacements brought, and what the new step uses besides."""
+        """The non-sequences: those with inner variables, those from replacements, and others that the new step uses."""
         node = self.node
         named = [s for s in node.non_sequences if s.w_inner is not s.w_outer]
         slots = [NonSequence(self.outer(s.w_outer), _in(self.inner, s.w_inner)) for s in named] + self.read
@@ -285,7 +285,7 @@ def _shared(v: Variable) -> SharedVariable:
 
 
 def _check_states(node: Scan) -> None:
-    """Raises TypeError where a state starts with another dtype than the step gives it."""
+    """Raise TypeError for a state whose initial value and step result have different dtypes."""
     for i, s in enumerate(node.states):
         if s.init_outer.dtype != s.output_state.dtype:
             raise TypeError(

@@ -1,7 +1,7 @@
 """The operator `require`: a run-time check as a value.
 
-`require(a, b)` is `a` where `a >= b` and raises otherwise.  Being a value, a check goes through
-every rewrite like anything else, and still raises when the loop it guarded is gone.
+`require(a, b)` is `a` where `a >= b` and raises otherwise.  Since it is a value, the check goes through
+all rewrites like any other term, and still raises when the loop that it guarded is gone.
 """
 
 from __future__ import annotations

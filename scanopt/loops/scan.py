@@ -1,4 +1,4 @@
-"""scan: a loop written as one step, put into the symbolic graph."""
+"""scan: builds a loop from a function that computes one step, and puts it into the symbolic graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Arguments", "loop", "returned", "scan", "scan_node"]
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """The canonical arguments of one call.  more: outputs beyond the initials are not fed back."""
+    """The canonical arguments of one call.  more: whether the step may return further outputs, not fed back."""
 
     sequences: tuple[SequenceArg, ...]
     initials: tuple[Initial, ...] = ()
@@ -39,7 +39,7 @@ class Arguments:
     more: bool = True
 
     def labels(self) -> list[str]:
-        """What the step is called with, in order, in words."""
+        """The names of the step's arguments in order, for messages."""
         words = [
             slice_name(arg.variable.name or f"sequences[{i}]", tap)
             for i, arg in enumerate(self.sequences)
@@ -72,29 +72,29 @@ def _held(given: Iterable[Variable | Number]) -> tuple[NonSequence, ...]:
     """A slot for each non-sequence; constants and shared variables need none.
 
     The step gets the variable itself, so that it can ask for gradients with respect to it and of it.  An input is its
-    own inner variable; for what is computed `_read` puts another one into the step.  Given twice, the first is read.
+    own inner variable; a computed one is replaced in the step by `_read`.  Of one given twice, the first slot is read.
     """
     slots: list[NonSequence] = []
     for x in given:
         if isinstance(x, Variable) and not isinstance(x, Constant | SharedVariable):
             own = x.owner is None and all(s.w_outer is not x for s in slots)
             slots.append(NonSequence(x, x if own else Variable(x.type, x.name)))
-    return tuple(slots)  # a shared variable may be changed by the step, which then reads it by itself
+    return tuple(slots)  # shared variables need none: the step, which may change them, reads them directly
 
 
 def _read(held: Sequence[NonSequence], step: Sequence[Variable]) -> list[Variable]:
-    """What the step computes, with the inner variables in place of the computed non-sequences that it was given."""
+    """The step's results with each computed non-sequence that was given replaced by its inner variable."""
     return rebuild(step, {s.w_outer: s.w_inner for s in reversed(held) if s.w_outer.owner is not None})
 
 
 def _loops_before(
     step: Sequence[Variable], inner: set[Variable], changed: set[SharedVariable], since: int
 ) -> tuple[NonSequence, ...]:
-    """Results of loops that were built before the step, and that it uses without being given them.
+    """Non-sequences for results of earlier loops that the step uses without being given them.
 
-    They are read, as they were computed outside: a step that closes over the trace of a loop does not run that loop.
-    What rests on a shared variable that the step changes is another value at each step, and what only a side of an
-    ifelse uses is computed where that side is taken.
+    They are computed outside and read: a step that closes over the trace of a loop does not run that loop again.
+    Not so a result that depends on a shared variable changed by the step, as it differs at each step, nor one that only
+    a branch of an ifelse uses, as it is computed where that branch is taken.
     """
     before = {
         v
@@ -108,7 +108,7 @@ def _loops_before(
 
 
 def _only_here(site: Site, own: list[Any]) -> list[Any]:
-    """The arguments of a step that are new: they say where they belong."""
+    """Mark the new variables among a step's arguments as usable in this step only; returns the arguments."""
     for v in own:
         if isinstance(v, Variable):
             v.only_in = f"the step of {site.function} at {site.location}"
@@ -128,7 +128,7 @@ def _discovered(
     changed: set[SharedVariable],
     strict: bool,
 ) -> tuple[NonSequence, ...]:
-    """Non-sequences that the step uses without being given them."""
+    """Non-sequences that the step uses without being given them.  Raises ValueError for shared ones if `strict`."""
     found = [v for v in leaves(results, inner) if v not in changed]
     listed = {*(arg.variable for arg in args.sequences), *args.non_sequences}
     missing = [v for v in found if isinstance(v, SharedVariable) and v not in listed]
@@ -142,7 +142,7 @@ def _discovered(
 
 @dataclass(frozen=True, eq=False)
 class _Outputs:
-    """The slots of the outputs, by kind, and where each result of the step went."""
+    """The slots of the outputs by kind, and for each result of the step its kind (`kinds`)."""
 
     mit_sots: tuple[MitSot, ...]
     sit_sots: tuple[SitSot, ...]
@@ -151,14 +151,14 @@ class _Outputs:
     kinds: tuple[int, ...]
 
     def order(self, shared: int) -> tuple[int, ...]:
-        """For each result of the step, its place among the outputs; shared states precede nit-sots."""
+        """For each result of the step its place among the outputs, where `shared` shared states precede nit-sots."""
         by_kind = sorted(range(len(self.kinds)), key=lambda i: self.kinds[i])
         return tuple(by_kind.index(i) + (shared if kind == 2 else 0) for i, kind in enumerate(self.kinds))
 
 
 @dataclass
 class _Extras:
-    """What a step returned beside its outputs, and which shared variables were there before it."""
+    """The until and updates that a step returned; since: a serial number, greater than those of earlier variables."""
 
     until: Variable | None = None
     updates: dict[SharedVariable, Variable] = field(default_factory=dict[SharedVariable, Variable])
@@ -195,10 +195,10 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
 
 
 def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) -> Asking[Scan]:
-    """The loop of the step that it asks for.  options: checked ones.  Raises TypeError, ValueError."""
+    """Build the loop; the generator asks for the step's results.  options: checked.  Raises TypeError, ValueError."""
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
     given = _held(args.non_sequences)
-    extras = _Extras()  # of the step built last, which is the one that is kept
+    extras = _Extras()  # those of the step built last, which is the one that is kept
 
     def arguments(states: Sequence[Sequence[Any]]) -> list[Any]:
         extras.since = SharedVariable.latest()
@@ -268,7 +268,7 @@ def loop(
     n_steps: Any,
     options: Options,
 ) -> Building[Traces]:
-    """The traces of a loop in the order of the step's results, and its updates: scan and its relatives.
+    """Build a loop for scan and its relatives: its traces in the order of the step's results, and its updates.
 
     function: the name of the public function, for messages.
     """
@@ -293,7 +293,7 @@ def loop(
 def returned(
     site: Site, outputs: list[Variable], updates: Updates, return_list: Any = False, return_updates: Any = True
 ) -> Any:
-    """What scan and its relatives give back: outputs in the form asked for, and the updates unless not wanted.
+    """The return value of scan and its relatives: outputs in the form asked for, and the updates unless not wanted.
 
     Raises TypeError for wrong flags, ValueError where updates exist but are not wanted.
     """

@@ -1,7 +1,7 @@
 """The slots of a Scan node as the documents' four lists: outer and inner inputs, outer and inner outputs.
 
 An index in a table of `Scan.var_mappings` and a row or column of a connection pattern count along
-these lists, and not along `Scan.inputs` and `Scan.outputs`, which hold what our loops need.
+these lists, and not along `Scan.inputs` and `Scan.outputs`, whose contents are scanopt's own.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ LISTS = {
     "inner_out": ("mit_mot", "mit_sot", "sit_sot", "nit_sot", "shared", "cond"),
     "outer_out": ("mit_mot", "mit_sot", "sit_sot", "nit_sot", "shared"),
 }
-"""Each list's kinds of slots in the documented order.  Shared states come before nit-sots where they
-go in, and after them where they come out."""
+"""For each list the kinds of slots in the documented order.  Among inputs shared states come before
+nit-sots, among outputs after them."""
 
 Variables = tuple[Variable, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ListPosition:
-    """Variable number `index` of a list: it belongs to slot number `slot` of its kind."""
+    """Variable number `index` of a list, which belongs to slot number `slot` of its kind."""
 
     kind: str
     slot: int
@@ -84,7 +84,7 @@ class ScanArgs:
     cond: Variables
 
     def places(self, name: str) -> Iterator[ListPosition]:
-        """One of the lists (a key of `LISTS`), with the slot that each of its variables belongs to."""
+        """The variables of one list (a key of `LISTS`), each with the slot that it belongs to."""
         index = count()
         for kind in LISTS[name]:
             for slot, found in enumerate(self._section(name, kind)):
@@ -119,12 +119,12 @@ class ScanArgs:
 
     @staticmethod
     def from_node(node: Scan) -> ScanArgs:
-        """The same as `scan_args(node)`."""
+        """As `scan_args(node)`."""
         return scan_args(node)
 
     @property
     def info(self) -> ScanInfo:
-        """The numbers of slots and their taps alone."""
+        """The number of slots of each kind, and their taps."""
         return ScanInfo(
             n_seqs=len(self.outer_in_seqs),
             mit_mot_in_slices=self.mit_mot_in_slices,

@@ -1,4 +1,4 @@
-"""How many slots of each kind a loop has, and at which steps each reads and writes."""
+"""ScanInfo: the number of slots of each kind, and their taps, as Theano and Aesara give them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ScanInfo:
         return (*self.mit_mot_in_slices, *self.mit_sot_in_slices, *self.sit_sot_in_slices)
 
     def __getitem__(self, name: str) -> Any:
-        """The same by name, as in Theano, where it is a dict: `info["n_seqs"]`.  Raises KeyError."""
+        """A field by name, as in Theano, where info is a dict: `info["n_seqs"]`.  Raises KeyError."""
         if isinstance(name, str) and name in INFO:
             return getattr(self, name)
         raise KeyError(name)
@@ -79,4 +79,4 @@ INFO = (
     "n_outs",
     "tap_array",
 )
-"""What a ScanInfo says, by name."""
+"""The names of the fields of a ScanInfo."""

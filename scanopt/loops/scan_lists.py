@@ -1,4 +1,4 @@
-"""The documents' four lists, divided by kind of slot: `scan_args`, as Theano and Aesara call it."""
+"""`scan_args` with Theano's and Aesara's arguments: divides the documents' four lists by kind of slot."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def scan_args(
 
 
 def _word(name: str) -> str:
-    """A list of LISTS as an argument of scan_args."""
+    """The name of a list of LISTS as an argument of scan_args: "inner_inp" is `inner_inputs`."""
     return f"{name.removesuffix('p')}puts"
 
 
 def _documented(given: _Lists) -> dict[str, list[Variable]]:
-    """The four lists; a node's own inputs and outputs in the documented order."""
+    """The four lists, with a node's own `inputs` and `outputs` replaced by those in the documented order."""
     out: dict[str, list[Variable]] = {}
     for name, variables in given.items():
         if not isinstance(variables, list | tuple) or not all(isinstance(v, Variable) for v in variables):
@@ -87,7 +87,7 @@ def _same(a: Sequence[Variable], b: Sequence[Variable]) -> bool:
 
 
 def _sections(name: str, variables: list[Variable], info: ScanInfo) -> _Lists:
-    """One list in parts, by the names that they have in ScanArgs."""
+    """Divide one list into its parts, by their names in ScanArgs."""
     lengths = {kind: _lengths(name, kind, info) for kind in LISTS[name]}
     expected = sum(n or 1 for many in lengths.values() for n in many)
     if expected != len(variables):
@@ -102,7 +102,7 @@ def _sections(name: str, variables: list[Variable], info: ScanInfo) -> _Lists:
 
 
 def _lengths(name: str, kind: str, info: ScanInfo) -> list[int]:
-    """For each slot of a kind how many variables it has in this list, 0 where it is one that stands alone."""
+    """For each slot of a kind how many variables it has in this list; 0 means a single variable, not in a tuple."""
     if name == "inner_inp" and kind in ("mit_mot", "mit_sot"):
         return [len(taps) for taps in getattr(info, f"{kind}_in_slices")]
     if name == "inner_out" and kind == "mit_mot":

@@ -1,4 +1,4 @@
-"""`node.op`: what Theano and Aesara keep in the operator of a Scan node; here the node itself has it."""
+"""`node.op`: the operator of a Scan node as in Theano and Aesara; here it only refers to the node, which has all."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _QUERIES = ("var_mappings", "connection_pattern", "inner_connection_pattern", "g
 
 @dataclass(frozen=True, eq=False)
 class ScanOp:
-    """The operator of a Scan node as the documents have it.
+    """The operator of a Scan node, with the interface that the documents describe.
 
     inputs, outputs (also inner_inputs, inner_outputs): the variables of the step, in the documented order.  Beside
-    them what can be asked of the node: `info` and all that it says (`n_seqs`, `tap_array`, `mit_mot_out_slices`),
+    them the queries of the node: `info` and all its fields (`n_seqs`, `tap_array`, `mit_mot_out_slices`),
     `var_mappings`, `connection_pattern(node)`, `inner_connection_pattern()`, the slots by kind
     (`inner_nitsot_outs()`), and the options of the call (`name`, `mode`, `profile`, `allow_gc`, `truncate_gradient`).
 
@@ -42,17 +42,17 @@ class ScanOp:
 
     @property
     def inputs(self) -> tuple[Variable, ...]:
-        """What a step reads: sequences, taps of mit-mots and mit-sots, sit-sots, shared, non-sequences."""
+        """The inner inputs: sequences, taps of mit-mots and mit-sots, sit-sots, shared, non-sequences."""
         return scan_args(self.node).inner_inputs
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
-        """What a step computes: mit-mots, mit-sots, sit-sots, nit-sots, shared, the condition of `until`."""
+        """The inner outputs: mit-mots, mit-sots, sit-sots, nit-sots, shared, the condition of `until`."""
         return scan_args(self.node).inner_outputs
 
     @property
     def profile(self) -> ScanProfile | None:
-        """What the runs of the loop took, None where that is not collected."""
+        """The profile of the loop, None if it is not profiled."""
         return scan_profile(self.node.profile) if self.node.profile else None
 
     inner_inputs, inner_outputs = inputs, outputs

@@ -1,4 +1,4 @@
-"""The shapes of a step's values, found without running the step: what a loop of zero steps needs."""
+"""The shapes of a step's values, found without running the step, as a loop of zero steps needs them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Shape = tuple[Dim, ...]
 
 
 def changed_shape(node: Scan, i: int, before: Sequence[Dim], after: Sequence[Dim], step: int) -> ValueError:
-    """The error of a traced value whose shape at `step` is not what it was before."""
+    """The error for traced value i whose shape at `step` differs from the shape before."""
     initial = step == 0 and i < len(node.states)
     start = "its initial state has shape" if initial else "it had shape"
     return ValueError(
@@ -29,7 +29,7 @@ def changed_shape(node: Scan, i: int, before: Sequence[Dim], after: Sequence[Dim
 
 
 def other_rows(node: Scan, m: MitMot, row: Sequence[Dim], found: Sequence[Dim]) -> ValueError:
-    """The error of a step that writes other rows into a mit-mot's buffer than it has."""
+    """The error for a step that writes rows of shape `found` into a mit-mot's buffer with rows of shape `row`."""
     return ValueError(
         f"{node} writes rows of shape {shape_text(found)} into its buffer {describe(m.buffer_outer)}, whose rows have "
         f"shape {shape_text(row)}: the rows of a buffer must all have one shape"
@@ -37,16 +37,16 @@ def other_rows(node: Scan, m: MitMot, row: Sequence[Dim], found: Sequence[Dim]) 
 
 
 def step_shapes(node: Scan, outer: Known) -> list[Shape]:
-    """The shape of each traced value of a step, None for lengths that only values would tell.
+    """The shape of each traced value of a step, None for lengths that depend on unknown values.
 
-    outer: what is known of the node's inputs.  Raises the errors of shape rules, and ValueError
-    where a state would change its shape or a mit-mot's buffer get other rows than it has.
+    outer: the operands known for the node's inputs.  Raises the errors of shape rules, and ValueError
+    if a state would change its shape, or rows written into a mit-mot's buffer differ in shape from its rows.
     """
     return [row.shape for row in _step(node, outer)[0]]
 
 
 def _step(node: Scan, outer: Known) -> tuple[list[Operand], Operand | None]:
-    """What is known of a step's traced values, and of the condition that ends the loop, if it has one."""
+    """The operands known for a step's traced values, and for the condition that ends the loop, if it has one."""
     known = _step_operands(node, outer)
     read = {*node.inner_outputs, *(x for n in schedule(node.inner_outputs, known) for x in n.inputs)}
     carried = [(s, v) for s, v in zip(node.states, node.traced, strict=False) if read.intersection(s.input_states)]
@@ -63,11 +63,11 @@ def _step(node: Scan, outer: Known) -> tuple[list[Operand], Operand | None]:
 def abstract_values(
     outputs: Sequence[Variable], known: Known, shapes: Mapping[Variable, Shape] | None = None
 ) -> dict[Variable, Operand]:
-    """What is known of `outputs` and of all that they depend on, from the operands `known`.
+    """The operands known for `outputs` and for all that they depend on, computed from the operands `known`.
 
-    shapes: what some of the values must have: their lengths are those where nothing else tells.
-    Of an ifelse that is the side chosen, where the condition is known; else what both sides have in
-    common, and a side that could only raise, its shapes not fitting, is taken for one not chosen.
+    shapes: shapes that some of the values must have; they give lengths that are otherwise unknown.
+    For an ifelse it is the branch chosen, if the condition is known, else what both branches have in
+    common; a branch whose shapes do not fit, so that it could only raise, counts as not chosen.
     """
     env = dict(known)
     _evaluate(outputs, env, shapes or {})
@@ -75,7 +75,7 @@ def abstract_values(
 
 
 def _evaluate(outputs: Sequence[Variable], env: dict[Variable, Operand], shapes: Mapping[Variable, Shape]) -> None:
-    """Add `outputs` and all they rest on to `env`."""
+    """Add `outputs` and all that they depend on to `env`."""
     for node in schedule(outputs, env, lazy=True):
         if isinstance(node, Scan):
             found = _loop_values(node, {v: _operand(v, env) for v in node.inputs})
@@ -115,7 +115,7 @@ def _ifelse(node: Apply, env: dict[Variable, Operand], shapes: Mapping[Variable,
 
 
 def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
-    """What is known of the outputs of a loop."""
+    """The operands known for the outputs of a loop."""
     n = outer[node.n_steps].value
     rows, until = _step(node, outer)
     steps = executed(None if n is None else int(n), until)
@@ -125,7 +125,7 @@ def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
 
 
 def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
-    """What is known of the variables that a step reads: only what never changes has a known value."""
+    """The operands known for the variables that a step reads; only those that never change have a known value."""
     known = {held.w_inner: outer[held.w_outer] for held in node.non_sequences}
     for x in node.sequences:
         known[x.u_inner] = Operand(x.u_inner.dtype, outer[x.u_outer].shape[1:])
@@ -136,14 +136,14 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
         row = init[1:] if isinstance(state, MitSot) else init
         known.update((v, Operand(v.dtype, row)) for v in state.input_states)
     for state, becomes in zip(node.states, node.traced, strict=False):
-        if -1 in state.taps and becomes is state.input_states[state.taps.index(-1)]:  # it never changes
+        if -1 in state.taps and becomes is state.input_states[state.taps.index(-1)]:  # the state never changes
             start = outer[state.init_outer]
             known[becomes] = last_row(start) if isinstance(state, MitSot) else start
     return known
 
 
 def _checked(node: Scan, i: int, result: Operand, known: Known) -> Operand:
-    """What is known of traced value i; the shape of a state must be its initial one."""
+    """The operand of traced value i.  Raises ValueError for a state whose shape differs from its initial one."""
     if i >= len(node.states):
         return result
     start = known[node.states[i].input_states[0]].shape

@@ -1,4 +1,4 @@
-"""Shared variables that a loop changes: their updates captured as states, their last values returned."""
+"""Shared variables that a loop changes: their updates become states, and their last values are returned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["forgotten_streams", "last_values", "shared_states"]
 def shared_states(
     explicit: Mapping[SharedVariable, Variable], computed: Iterable[Variable], since: int
 ) -> tuple[SharedState, ...]:
-    """The shared variables that a step changes: by its updates, or by a default of their own.
+    """The shared variables that a step changes: by its updates, or by their default update.
 
     since: serial number before the step was built.  A shared variable with a default update that
     the step made itself (a stream of random numbers) changes at every step; from then on its
@@ -37,7 +37,7 @@ def shared_states(
 
 
 def last_values(node: Scan) -> Updates:
-    """The value of each shared state after the loop: as it was where no step ran."""
+    """The value of each shared state after the loop; its initial value if no step ran."""
     out = Updates()
     for state, trace in zip(node.shared, node.shared_traces, strict=True):
         first = FUNCTIONS["expand_dims"](state.shared, 0)
@@ -46,10 +46,10 @@ def last_values(node: Scan) -> Updates:
 
 
 def forgotten_streams(results: Iterable[Variable], updated: Collection[SharedVariable]) -> dict[SharedVariable, Scan]:
-    """The streams of random numbers that loops advance, and whose last value is not kept; each with its loop.
+    """The streams of random numbers that loops advance but whose last value is not stored, each with its loop.
 
-    updated: the shared variables that are set after each call.  A stream with a default update is
-    left out: there it was said that it is to stay.
+    updated: the shared variables that are set after each call.  A stream that still has a default update
+    is left out: the user chose that it stays as it is.
 
     Source: scan documentation, "you will always get the same 10 sets of random numbers".
     """

@@ -1,4 +1,4 @@
-"""The call that is being worked on: its place in the user's code, and the errors that name it."""
+"""A call of the user's: its place in the code, and the errors that name it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Site:
 
     @property
     def place(self) -> str:
-        """The call in words, to stand at the end of a message."""
+        """The call in words, for the end of a message."""
         return f"({self.function} at {self.location})" if self.location else f"({self.function})"
 
     def error(self, kind: type[Exception], text: str) -> Exception:
-        """An error of this kind that says where the call stands."""
+        """An error of this kind whose text names the place of the call."""
         return kind(f"{text} {self.place}")
 
     def array(self, x: Any, what: str) -> Variable:
@@ -62,7 +62,7 @@ class Site:
 
 
 def to_keep(x: Variable, value: Variable) -> str:
-    """What to change where the new value of a shared variable is of another type."""
+    """Advice for a new value of a shared variable that has another type."""
     if value.dtype != x.dtype:
         return f"a shared variable keeps its dtype; write .astype('{x.dtype}') if that is meant"
     kept = "the shape that it was promised" if value.ndim == x.ndim else "its number of axes"

@@ -1,4 +1,4 @@
-"""The types of states: what is known of a state at every step, found by building the step.
+"""The types of states, valid at every step, found by building the step until they are stable.
 
 A length of a state is known only if both the initial state and the step's result have it, so the step is built again
 with a more general type until nothing changes.  A bare Python number as initial state takes the dtype that the same
@@ -30,12 +30,12 @@ Built = tuple[list[tuple[Variable, ...]], list[Variable]]
 """The inner variables of each state, and the results of the step."""
 
 Asking = Generator[Sequence[Any], Any, T]
-"""Asks for what the user's step returns for some arguments, as often as there is need."""
+"""A generator that yields arguments for the user's step and is sent its results, as often as needed."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """How a step is called: its arguments, by those for each state's taps, and the results in what it returns."""
+    """How a step is called.  arguments: makes all of them from each state's taps.  results: reads what it returns."""
 
     arguments: Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
     results: Callable[[Any], tuple[Result, ...]]
@@ -62,11 +62,11 @@ def _inputs(initial: Initial, type: TensorType) -> tuple[Variable, ...]:
 
 
 def _plain_guess(initials: Sequence[Initial], calls: Calls) -> Asking[list[TensorType]]:
-    """First types: of an initial state its own; of a bare number, what plain Python makes of it."""
+    """Guess first types: that of the initial state, or for a bare number the type after a step in plain Python."""
     open_dtype = [i for i in initials if i.fed_back and i.row is None]
     try:
         results = calls.results((yield calls.arguments([_guess_args(i) for i in initials]))) if open_dtype else ()
-    except Exception:  # the step needs an array there: the error, if any, comes from the real call
+    except Exception:  # the step may need an array there: a real error is raised again by the later call
         results = ()
     types: list[TensorType] = []
     for k, initial in enumerate(initials):
@@ -79,7 +79,7 @@ def _plain_guess(initials: Sequence[Initial], calls: Calls) -> Asking[list[Tenso
 
 
 def _number_type(initial: Initial) -> TensorType:
-    """That of a bare number; nothing reads that of an output that is not fed back."""
+    """The type of a bare number; for an output that is not fed back any type, as nothing reads it."""
     return TensorType(np.asarray(initial.value if initial.fed_back else 0.0).dtype.name, ())
 
 
@@ -98,13 +98,13 @@ def _suggestion(initial: Initial, start: str, result: str) -> str:
 
 
 class _Relax:
-    """One round: from a state's present type and the step's result, its next type."""
+    """Finds a state's next type from its present type and the step's result."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     def next(self, initial: Initial, now: TensorType, update: Variable) -> TensorType:
-        """The next type of a state that is `now`.  Raises ValueError where there is none."""
+        """The next type of a state whose type is `now`.  Raises ValueError if there is none."""
         result = update.type
         if initial.row is None:
             now = self._number(initial, now, result)
@@ -166,7 +166,7 @@ def _shape(type: TensorType) -> str:
 
 
 def _as_state(initial: Initial, result: Result, type: TensorType) -> Variable:
-    """A result as an array; a bare number takes the state's dtype where it fits."""
+    """A result as an array; a bare number takes the state's dtype if it fits."""
     if not isinstance(result, Variable) and initial.fed_back and fits(result, type.dtype):
         return Constant(np.asarray(result, dtype=type.dtype))
     return as_result(result)
@@ -182,10 +182,10 @@ def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Resu
 
 
 def _at_once(site: Site, initials: Sequence[Initial], calls: Calls, relax: _Relax, more: bool) -> Asking[Built | None]:
-    """The step with initial states that are bare numbers, asked for once; None where that does not tell their types.
+    """Build the step once although initial states are bare numbers; None if that does not determine their types.
 
-    The step gets scalars whose dtype is open.  It is done if each takes one dtype wherever the step reads it, and its
-    update has that dtype.
+    The step gets scalars whose dtype is open.  It succeeds if each takes the same dtype wherever the step reads it, and
+    its update has that dtype.
     """
     weak = {
         i: [Weak(type(initial.value), slice_name(initial.name, tap)) for tap in initial.taps]
@@ -199,7 +199,7 @@ def _at_once(site: Site, initials: Sequence[Initial], calls: Calls, relax: _Rela
     ]
     try:
         raw = calls.results((yield calls.arguments(inputs)))
-    except Exception:  # the error, if it is one, comes from the step with variables of a type
+    except Exception:  # a real error is raised again by the step with variables of known types
         return None
     _check_count(site, initials, raw[: len(initials)] if more else raw)
     results = _closed(raw, weak)
@@ -215,7 +215,7 @@ def _at_once(site: Site, initials: Sequence[Initial], calls: Calls, relax: _Rela
 
 
 def _closed(raw: Sequence[Result], weak: Mapping[int, Sequence[Weak]]) -> list[Variable]:
-    """The results as arrays: one whose dtype is open has that of the states that it is computed from."""
+    """The results as arrays; one whose dtype is open gets that of the states from which it is computed."""
     results = [r if isinstance(r, Weak) else as_result(r) for r in raw]
     known = {x: results[i].dtype for i, found in weak.items() for x in found if not isinstance(results[i], Weak)}
     for i, r in enumerate(results):
@@ -228,7 +228,7 @@ def _closed(raw: Sequence[Result], weak: Mapping[int, Sequence[Weak]]) -> list[V
 def _stable(
     relax: _Relax, initials: Sequence[Initial], inputs: Sequence[Sequence[Variable]], results: Sequence[Variable]
 ) -> bool:
-    """Whether all states keep the types that they have."""
+    """Whether the types of all states are stable."""
     try:
         return all(
             not initial.fed_back or relax.next(initial, state[0].type, result) == state[0].type
@@ -239,9 +239,9 @@ def _stable(
 
 
 def build_states(site: Site, initials: Sequence[Initial], calls: Calls, more: bool = False) -> Asking[Built]:
-    """Ask for the step until the types of its states are stable.
+    """Build the step, by asking for its results, until the types of its states are stable.
 
-    initials: one per output; with `more` of the first outputs, further ones being not fed back.
+    initials: one per output, or, with `more`, one for each of the first outputs; further ones are not fed back.
     Raises ValueError where a state would change its dtype, its number of axes or a known length.
     """
     relax = _Relax(site)

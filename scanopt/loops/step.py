@@ -1,4 +1,4 @@
-"""Calling the user's step function once, and reading what it returned."""
+"""Calls the user's step function and reads its results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_step(site: Site, fn: Any, labels: Sequence[str], order: str = _ORDER) 
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):
-        return  # a function written in C: calling it will tell
+        return  # a function without a signature, written in C: calling it will show
     try:
         signature.bind(*labels)
     except TypeError as error:
@@ -49,7 +49,7 @@ def check_step(site: Site, fn: Any, labels: Sequence[str], order: str = _ORDER) 
 
 
 def call_step(site: Site, fn: Callable[..., Any], args: Sequence[Any]) -> Any:
-    """fn(*args).  An error in it carries a note that says in which loop it arose."""
+    """Call fn(*args); an error in it gets a note that names the loop."""
     try:
         return fn(*args)
     except Exception as error:
@@ -59,16 +59,16 @@ def call_step(site: Site, fn: Callable[..., Any], args: Sequence[Any]) -> Any:
 
 def _note(site: Site, error: Exception) -> None:
     note = f"while building a step of {site.function} at {site.location}"
-    if note not in getattr(error, "__notes__", ()):  # one call may build a loop in the step of another
+    if note not in getattr(error, "__notes__", ()):  # one call may build a loop in the step of another one
         error.add_note(note)
 
 
 @dataclass(frozen=True)
 class Building(Generic[T]):
-    """Something built from the results of a step: `asking` yields the arguments for fn, and is sent what it returns.
+    """Builds something from the results of a step: `asking` yields arguments for fn and is sent its results.
 
-    So all that is between two calls is done when a step is called: in the stack of loops in the steps of loops there
-    is one frame for each, and they nest as deep as the user's own functions can.
+    So while a step runs, no other function of the builder is on the stack: loops in the steps of loops take one frame
+    each, and can nest as deep as the user's own functions.
     """
 
     site: Site
@@ -76,10 +76,10 @@ class Building(Generic[T]):
     asking: Generator[Sequence[Any], Any, T]
 
     def done(self) -> T:
-        """What is made.  An error in fn carries a note that says in which loop it arose."""
+        """Run `asking` to its result.  An error in fn gets a note that names the loop."""
         answer: Callable[[Any], Sequence[Any]] = self.asking.send
         given: Any = None
-        with closing(self.asking):  # what was set while it waited is taken back, whatever is raised
+        with closing(self.asking):  # closing it undoes context that it set, whatever is raised
             while True:
                 try:
                     arguments = answer(given)
@@ -110,7 +110,7 @@ def _is_updates(x: Any) -> bool:
 
 
 def split_updates(site: Site, raw: Any) -> tuple[Any, dict[SharedVariable, Variable]]:
-    """What a step returned beside its updates, and the updates: the order of the two is free."""
+    """The outputs that a step returned and its updates, which it may return in either order."""
     if _is_updates(raw):
         return [], _updates(site, raw)
     if not isinstance(raw, list | tuple):
@@ -125,7 +125,7 @@ def split_updates(site: Site, raw: Any) -> tuple[Any, dict[SharedVariable, Varia
 
 
 def _beside_none(raw: Any) -> Any:
-    """Of two things that a step returned the outputs, where the other is an empty list: no pairs, no updates."""
+    """The outputs, if a step returned them together with an empty list, which means no updates; else raw itself."""
     first, second = (isinstance(p, list | tuple) and not p for p in raw)
     return raw[0] if second else raw[1] if first else raw
 
@@ -145,7 +145,7 @@ def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
 
 
 def _fitting(site: Site, x: SharedVariable, new: Any) -> Variable:
-    """The new value as an array; a bare number takes the dtype of the shared variable where it fits."""
+    """The new value as an array; a bare number takes the dtype of the shared variable if it fits."""
     if is_bare(new) and np.can_cast(np.min_scalar_type(new), x.dtype, "same_kind"):
         return Constant(np.asarray(new, dtype=x.dtype))
     return site.array(new, f"the update of {describe(x)}")

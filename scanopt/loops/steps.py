@@ -1,7 +1,7 @@
-"""How many steps a loop takes, and what each step reads of the sequences.
+"""Finds how many steps a loop takes, and which rows of the sequences each step reads.
 
 A sequence read at several taps is cut into one slice per tap, aligned so that entry t of each is
-what step t reads.  The present (tap 0) always counts as read, so taps=[-1] on 5 rows are 4 steps.
+what step t reads.  Tap 0 always counts as read, so taps=[-1] on 5 rows give 4 steps.
 A negative n_steps means as many steps in the other direction, whether it is known or symbolic.
 """
 
@@ -35,12 +35,12 @@ __all__ = [
 ]
 
 Direction = bool | Variable
-"""Whether sequences are read from their ends: known, or a bool scalar."""
+"""Whether sequences are read from their ends: a bool, or a symbolic bool scalar."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepPlan:
-    """n_steps, the rows each step reads (per sequence, one array per tap), and run-time checks."""
+    """The number of steps, the arrays whose row t step t reads (per sequence, one per tap), and run-time checks."""
 
     n_steps: Variable
     slices: tuple[tuple[Variable, ...], ...]
@@ -106,7 +106,7 @@ def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
 
 
 _MOST = ENDLESS = 2**63 - 1
-"""Steps that can be counted, in either direction; so many stand for a loop that only its `until` ends."""
+"""The greatest number of steps that can be counted in either direction; stands for no limit but `until`."""
 
 
 def endless(n_steps: Any) -> bool:
@@ -128,9 +128,9 @@ _NOT_NEGATIVE_WHERE_ARGUMENTS_ARE = ("cast", "minimum", "floor_divide", "add", "
 
 
 def _never_negative(n: Variable, overflow: bool = False) -> bool:
-    """Whether an integer scalar is known not to be negative: a length, and what is made of lengths.
+    """Whether an integer scalar is known not to be negative, as a length or an expression of lengths.
 
-    overflow: leave aside that numbers may be too large for their dtype.
+    overflow: assume that no number is too large for its dtype.
     """
     if n.operand.value is not None:
         return bool(n.operand.value >= 0)
@@ -149,17 +149,17 @@ def _never_negative(n: Variable, overflow: bool = False) -> bool:
 
 
 def _may_overflow(name: str, dtype: str, x: Variable) -> bool:
-    """Whether the operator of this name, applied to integers that are not negative, may give a negative one."""
+    """Whether the operator of this name, applied to nonnegative integers, may overflow to a negative one."""
     if name == "cast":
         return not np.can_cast(x.dtype, dtype)
-    if name == "absolute":  # the least number of a dtype stays what it is
+    if name == "absolute":  # the least number of a dtype stays negative
         cast = x.owner if isinstance(x.owner, Apply) and x.owner.op.name == "cast" else None
         return cast is None or not np.can_cast(cast.inputs[0].dtype, "int32")
     return name in ("add", "multiply")
 
 
 def _count(site: Site, n: Variable, go_backwards: bool) -> tuple[Variable, Direction, tuple[Requirement, ...]]:
-    """How many steps the user's n_steps are, in which direction (the sign turns it round), and the check of it."""
+    """The number of steps and their direction from the user's n_steps, whose sign reverses it, and its check."""
     value = n.operand.value
     if value is not None:
         return Constant(np.int64(abs(value))), bool(go_backwards) != bool(value < 0), ()
@@ -177,12 +177,12 @@ def _named(n: Variable) -> str:
 
 
 def literal(text: str) -> str:
-    """Text in which braces mean themselves when the message is formatted."""
+    """Escape braces in a text, so that they stay when the message is formatted."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def requirement(kind: str, found: Variable, expected: Variable, message: str, relation: str = "ge") -> Requirement:
-    """What must hold when the loop runs: found >= expected, or another relation."""
+    """The requirement that found >= expected, or another relation, holds when the loop runs."""
     return Requirement(kind, found, expected, message, require(found, expected, message, relation=relation))
 
 
@@ -201,7 +201,7 @@ def _has_rows(site: Site, arg: SequenceArg, x: Variable, n: Variable) -> tuple[R
 
 
 def not_negative(site: Site, what: str, n: Variable) -> tuple[Requirement, ...]:
-    """The check of a number of steps that has no sign.  Raises ValueError when it is known to be negative."""
+    """The check that a number of steps is not negative.  Raises ValueError when it is known to be."""
     message = f"{what}{_named(n)} is {{found}}, but it must not be negative {literal(site.place)}"
     value = n.operand.value
     if value is not None and value < 0:
@@ -225,7 +225,7 @@ def _explicit(
 
 
 def _shortest(slices: list[tuple[Variable, ...]]) -> StepPlan:
-    """As many steps as the shortest sequence allows; all slices of one are equally long."""
+    """The plan with as many steps as the shortest sequence has rows; all slices of a sequence are equally long."""
     lengths = [mine[0].type.shape[0] for mine in slices]
     known = [n for n in lengths if n is not None]
     symbolic = [rows_of(mine[0]) for mine, n in zip(slices, lengths, strict=True) if n is None]

@@ -1,7 +1,7 @@
-"""What is being traced: a step, or a function, that is called with symbolic arrays to see what it computes.
+"""The state of tracing: a step or function is called with symbolic arrays to record what it computes.
 
-What such a function requests beside its results (`check`, `debug_print`) is kept until it returns, and then made
-part of its results.
+Effects that such a function requests beside its results (`check`, `debug_print`) are collected until it returns,
+and then attached to its results.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _PENDING: ContextVar[list[Variable] | None] = ContextVar("pending", default=None
 
 
 def pending() -> list[Variable] | None:
-    """What the function that is traced has asked for so far, None where none is traced."""
+    """The effects that the function being traced has requested so far; None if none is being traced."""
     return _PENDING.get()
 
 
 @contextmanager
 def collecting() -> Iterator[list[Variable]]:
-    """While it lasts a function is traced; gives what that asks for."""
+    """A context in which a function is traced; gives the list of effects that it requests."""
     asked: list[Variable] = []
     before = _PENDING.get()
     _PENDING.set(asked)
     try:
         yield asked
     finally:
-        _PENDING.set(before)  # a generator may end in another context, where a token of this one is not valid
+        _PENDING.set(before)  # a generator may end in another context, where this one's token would not be valid
 
 
 def attached(results: Any, asked: list[Variable]) -> Any:
-    """A structure of results that are available only after what was requested."""
+    """The structure of results, available only after all effects in `asked`."""
     if not asked:
         return results
 

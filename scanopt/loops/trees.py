@@ -1,6 +1,6 @@
 """Nested structures: arrays in tuples, lists, dicts, named tuples and dataclasses, each leaf with its path.
 
-None is a structure without leaves.  Dicts keep their order, and are equal whatever it is.
+None is a structure without leaves.  Dicts keep their order, but it does not matter for equality.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["aligned", "mapped_leaves", "rebuilt", "same_structure", "structure",
 
 
 def _children(tree: Any) -> list[tuple[str, Any]] | None:
-    """The parts of a structure with what is written behind it to get each, None for a leaf.
+    """The parts of a structure, each with the text that selects it, such as "[0]"; None for a leaf.
 
     >>> _children({"h": 1}), _children((1,)), _children(None), _children(1.0)
     ([("['h']", 1)], [('[0]', 1)], [], None)
@@ -50,7 +50,7 @@ def tree_leaves(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def rebuilt(tree: Any, leaf: Callable[[], Any]) -> Any:
-    """The same structure with other leaves: those that calls of `leaf` give, one after the other.
+    """The same structure with new leaves, given by successive calls of `leaf`.
 
     >>> rebuilt({"h": (1, None), "c": 2}, iter("ab").__next__)
     {'h': ('a', None), 'c': 'b'}
@@ -71,7 +71,7 @@ def rebuilt(tree: Any, leaf: Callable[[], Any]) -> Any:
 
 
 def mapped_leaves(f: Callable[[Any], Any], tree: Any) -> Any:
-    """The same structure with f of each leaf.
+    """The same structure with f applied to each leaf.
 
     >>> mapped_leaves(lambda x: -x, {"h": (1, None), "c": 2})
     {'h': (-1, None), 'c': -2}
@@ -80,7 +80,7 @@ def mapped_leaves(f: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def tree_key(tree: Any, leaf: Callable[[Any], Hashable]) -> Hashable:
-    """What distinguishes structures, with `leaf` of each leaf.
+    """A key that is equal for equal structures whose leaves have equal keys `leaf(x)`.
 
     >>> tree_key((1, 2), type) == tree_key((3, 4), type), tree_key((1, 2), type) == tree_key([1, 2], type)
     (True, False)
@@ -111,7 +111,7 @@ def same_structure(a: Any, b: Any) -> bool:
 def aligned(site: Site, expected: Any, found: Any, path: str) -> list[Any]:
     """The leaves of `found` in the order of `expected`, which must have the same structure.
 
-    Raises TypeError naming the path where they differ, and both structures.
+    Raises TypeError that names the path where they differ, and both structures.
 
     >>> aligned(Site("loop", ""), {"h": 1, "c": 2}, {"c": 20, "h": 10}, "carry")
     [10, 20]
@@ -142,7 +142,7 @@ def _kind(tree: Any) -> Any:
 
 
 def structure(tree: Any) -> str:
-    """A structure in a few words.
+    """A structure as short text, with _ for each leaf.
 
     >>> structure({"h": (1, None), "c": 2}), structure(None)
     ("{'h': (_, None), 'c': _}", 'None')

@@ -33,7 +33,7 @@ class until:  # noqa: N801  the documented name
 
 
 def split_until(site: Site, raw: Any) -> tuple[Any, Variable | None]:
-    """What a step returned without its `until`, and the condition as a bool scalar."""
+    """The results of a step without its `until`, and the condition as a bool scalar, None if it has none."""
     if isinstance(raw, until):
         return [], _bool(raw.condition)
     if not isinstance(raw, list | tuple):

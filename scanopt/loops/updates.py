@@ -32,14 +32,14 @@ class Updates(OrderedDict[SharedVariable, Variable]):
         super().__setitem__(key, value)
 
     def update(self, *given: Any, **named: Any) -> None:
-        """Take in further ones.  Raises KeyError where they give a variable another value than it has here."""
+        """Add further updates.  Raises KeyError if they give a variable another value than it has here."""
         for key, value in [*dict(*given).items(), *named.items()]:
             if key in self and self[key] is not value:
                 raise KeyError(f"two different updates of {describe(key)}: {show(self[key])} and {show(value)}")
             self[key] = value
 
     def __add__(self, other: Any) -> Updates:
-        """Both together.  Raises KeyError where they give one variable two different values."""
+        """Both updates together.  Raises KeyError if they give a variable two different values."""
         total = Updates(self)
         total.update(other)
         return total

@@ -1,4 +1,4 @@
-"""vectorize: a function of arrays of few axes for arrays with more axes in front."""
+"""vectorize: makes a function of arrays with few axes work on arrays with more axes in front."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanopt.loops.site import Site
 __all__ = ["vectorize"]
 
 Core = tuple[str, ...]
-"""The names of the axes that a function sees of one of its arguments."""
+"""The names of the last axes of one argument: those that the function sees."""
 
 
 def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
@@ -25,8 +25,8 @@ def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callabl
     func: from arrays to an array or a list of them.  signature: the last axes, which func sees, of its arguments and
     results, as in "(m,n),(n)->(m)"; without it, func sees numbers.
     The axes in front broadcast where a length of 1 is known before the run; other lengths must agree in the run.
-    Raises ValueError for a signature that is none; the function does where the number of arguments, of results or of
-    their axes is not as it says, and where lengths do not fit.
+    Raises ValueError for an invalid signature; the function returned raises it where the number of arguments, of
+    results or of their axes differs from the signature, and where lengths do not fit.
 
     >>> import numpy as np
     >>> vectorize(lambda a, b: a @ b, "(m,n),(n)->(m)")(np.ones((5, 2, 3)), np.ones(3)).type.shape
@@ -69,7 +69,7 @@ def _parsed(signature: str) -> tuple[list[Core], list[Core]]:
 
 
 def _check(site: Site, arrays: list[Variable], cores: list[Core], signature: str) -> None:
-    """Raises ValueError for arguments that are not as the signature says."""
+    """Raise ValueError for arguments that do not fit the signature."""
     if len(arrays) != len(cores):
         raise site.error(ValueError, f"{signature} takes {len(cores)} arguments, found {len(arrays)}")
     known: dict[str, int] = {}
@@ -84,7 +84,7 @@ def _check(site: Site, arrays: list[Variable], cores: list[Core], signature: str
 def _mapped(
     site: Site, call: Callable[[list[Variable]], list[Variable]], arrays: list[Variable], more: list[int]
 ) -> list[Variable]:
-    """The results for all entries along the axes in front, of which the arrays have so many."""
+    """The results for all entries along the front axes.  more: the number of front axes of each array."""
     depth = max(more, default=0)
     if not depth:
         return call(arrays)

@@ -1,4 +1,4 @@
-"""`theano.scan_module`: where the documents have scan and everything that belongs to it.
+"""`theano.scan_module`: the place of scan and everything that belongs to it in Theano's documents.
 
 In Aesara and PyTensor this module is `aesara.scan`.  Here `scanopt.scan` is the function, which has the
 names of that module as attributes: `scanopt.scan.until`, `scanopt.scan.utils.ScanArgs`.

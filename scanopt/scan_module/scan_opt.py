@@ -13,7 +13,7 @@ OPTIMIZATIONS = {
     "ScanMerge": "merge",
     "scan_merge_inouts": "merge_inouts",
 }
-"""The documents' name of an optimization -> ours, to be given to `exclude` of `function` or to a `Mode`.
+"""The documents' name of an optimization -> our ruleset, for `exclude` of `function` or a `Mode`.
 
 `one_step_scan` is none: `scan` itself makes no loop of one step known beforehand.
 """
