@@ -231,7 +231,7 @@ config = Config(os.environ.get("SCANOPT_FLAGS", ""))
 
 
 class _Settings(ModuleType):
-    """The class of this module: `scanopt.config.floatX` is the setting, be `config` the module or the object."""
+    """The class of this module: `scanopt.config.floatX` is the setting whether `config` is the module or the object."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(config, name)

@@ -51,7 +51,7 @@ inputs = graph_inputs
 
 
 def explicit_graph_inputs(graphs: Iterable[Variable]) -> list[Variable]:
-    """What a function of these variables must be given: their inputs without shared variables and constants."""
+    """The inputs that a function of these variables must be given, without shared variables and constants."""
     return [v for v in leaves(list(graphs)) if not hasattr(v, "get_value")]
 
 

@@ -1,4 +1,4 @@
-"""What compiled and loaded functions have in common: how they are called, and saved."""
+"""The common part of compiled and loaded functions: how they are called, saved and written in other forms."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Runnable:
 
     @property
     def executor(self) -> str:
-        """What runs the program.
+        """What runs the program, in words.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")

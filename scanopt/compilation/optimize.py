@@ -1,4 +1,4 @@
-"""One program through the e-graph: saturate, size, extract."""
+"""Optimize one program: saturate its e-graph, compute sizes, extract the cheapest program."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known:
         if written.cost < found.cost and len(problem.options) <= _FEW:
             found = min(search(problem.wider()), found, key=lambda x: x.cost)
         problem = found.problem
-    except NoProgramFoundError:  # the program as written is one
+    except NoProgramFoundError:  # the program as written remains
         found = replace(written, bound=0.0, method="written", optimal=False)
     if written.cost < found.cost:
         optimal = found.optimal or found.bound >= written.cost

@@ -67,7 +67,7 @@ def file_of(plan: OptimizationPlan) -> Path | None:
 
 
 def kept_program(file: Path, encode_seconds: float) -> Known | None:
-    """The program in a file, with what is known of it, if it was kept there; None where it has to be optimized.
+    """The program kept in a file, with its report and alternatives; None where it has to be optimized.
 
     encode_seconds: the time that encoding the graph took, for the report.
     """

@@ -13,7 +13,7 @@ __all__ = ["Report", "ending"]
 
 @dataclass(frozen=True)
 class Report:
-    """What optimization did.
+    """The figures of one optimization.
 
     cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
     optimal: the result is proven to be the cheapest; gap: otherwise the part that could still be saved.
@@ -23,8 +23,8 @@ class Report:
     millisecond or more (`f.growth()` measures each); growth: forms after each round.
     sizes: per input the size that costs were computed for; trips: per loop the number of steps.
     unit: "ns", or "" for a cost model of one's own.
-    memory: bytes held at one time at those sizes, beside arguments and constants; budget: what was allowed (inf:
-    anything, or whatever is free if that could not matter); fits: whether the program stays within it.
+    memory: bytes held at one time at those sizes, beside arguments and constants; budget: the most allowed (inf: any
+    number, or what was free, if that was surely enough); fits: whether the program stays within it.
     cached: the program was optimized before, and read from disk; seconds are then those of reading it.
     """
 

@@ -1,6 +1,6 @@
 """Functions as JSON files: `f.save(path)` writes one, `scanopt.load(path)` reads it.
 
-A file holds the program, what is known of its inputs, and the values of shared variables.  Running
+A file holds the program, the options of its inputs, and the values of shared variables.  Running
 it needs NumPy alone.  Files are not trusted: see `scanopt.program.serial`.  The checksum shows that a file was
 damaged, not who wrote it: whoever changes a file can compute a matching checksum.
 """
@@ -38,7 +38,7 @@ class SavedFunction(Runnable):
     def __init__(self, signature: Signature, program: Program, name: str | None, backend: str) -> None:
         super().__init__(signature, name)
         self._program, self._backend, self._threads = program, backend, threads_of(None)
-        executor(backend)  # which says what it lacks
+        executor(backend)  # raises an error that says what is missing
         try:
             self._compiled: Any = compiled(program, backend, self._threads)
         except Exception as error:  # parameters that no public function makes
@@ -123,7 +123,7 @@ def _signature(f: dict[str, Json], program: Program, where: str) -> Signature:
     slots = tuple(_slot(x, program.inputs[i].type, f"{where}, input {i}") for i, x in enumerate(given))
     for x, v in zip(program.inputs[len(given) :], read, strict=True):
         _same_kind(v.type, x.type, f"{where}, shared variable {v.name or x.name!r}")
-        v.type = x.type  # a length that the program relies on is one of all its values
+        v.type = x.type  # a length that the program relies on holds for all its values
         v.checked(v.get_value(borrow=True))
     types = _types(program)
     results = [Variable(types[name]) for name in program.outputs]

@@ -131,7 +131,7 @@ def _rounds(f: Function, recorded: Recording, stages: list[dict[str, Any]], meas
     for n, (forms, found) in enumerate(zip(s.growth, s.rounds, strict=True)):
         best = min([best, *(x["cost_after"] for x in stages if x["round"] == n)])
         row = {"forms": forms, "matches": {law: count for law, count in found.items() if law in laws}, "best": best}
-        nothing: dict[str, Any] = {"made": {}, "facts": 0} if measure else {}  # for rounds that did not run again
+        nothing: dict[str, Any] = {"made": {}, "facts": 0} if measure else {}  # where `growth` took fewer rounds
         out.append(row | (made[n] if n < len(made) else nothing))
     return out
 

@@ -108,7 +108,7 @@ def ablation_text(found: Sequence[Ablation], unit: str) -> str:
 
 
 def ratio(x: float, whole: float | None) -> str:
-    """How many times `whole` x is, as text.
+    """The ratio of x to `whole`, as text.
 
     >>> ratio(3.0, 2.0), ratio(1.0, 0.0)
     ('1.50', '-')

@@ -1,10 +1,10 @@
 """Attacks on a law: the checks that every law has to stand, so that none needs a test of its own.
 
-A law must fire on its examples and not on its `never` programs.  Each condition must be needed: without it
-something goes wrong, or it is proven to follow from the others.  Programs that the law makes equal must have equal
-results, also for no, one, two and seven steps, empty arrays, negative zeros, infinities and NaN: its own programs,
-those with other numbers and functions, random ones that contain its left side, and loops of all kinds.  Checks in a
-program must remain.  And the law must make some example cheaper, unless it is declared `enabling`.
+A law must fire on its examples and not on its `never` programs.  Without any one of its conditions something must go
+wrong, unless it is proven that the others imply that one.  Programs that the law makes equal must have equal results,
+also for no, one, two and seven steps, empty arrays, negative zeros, infinities and NaN: its own programs, those with
+other numbers and functions, random ones that contain its left side, and loops of all kinds.  Checks in a program must
+remain.  And the law must make some example cheaper, unless it is declared `enabling`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scanopt.lab.variants import together, variants
 __all__ = ["Attack", "Finding", "Loops"]
 
 Loops = Callable[[Law], Iterable[tuple[str, Program]]]
-"""Gives programs, by name, to attack a law with beside its own."""
+"""A function that gives programs, by name, to attack a law with beside its own."""
 
 _TRIES = 1
 """How many programs are tried from the e-graph of each program that is not the law's own."""
@@ -118,7 +118,7 @@ class Attack:
                 yield self._finding("example", f"reaches the limit of {limit} on example {n}")
 
     def on_never(self) -> Iterator[Finding]:
-        """Check that it fires on no `never` program, whatever all laws make of it."""
+        """Check that it fires on no `never` program, also after all laws have rewritten it."""
         for n, program in enumerate(() if self._never_together() else self.law.never):
             if self.fires(program):
                 yield self._finding("never", f"fires on never {n}")

@@ -63,7 +63,7 @@ def build(program: Program) -> tuple[list[Variable], list[Variable]]:
 _SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 0.5, 3.0)
 _LIMITS = (0.0, -0.0, np.inf, -np.inf)
 _FEW, _MANY = 0.2, 0.6
-"""Shares of special floats: if many are `_LIMITS`, they meet one another, and no NaN hides the results of others."""
+"""Shares of special floats: few of `_SPECIAL`, or many of `_LIMITS`, which meet without a NaN that hides results."""
 
 
 def random_values(
@@ -232,7 +232,7 @@ class Subject:
 
 
 def _some_program(problem: Problem, rng: random.Random, quick: bool) -> Extraction:
-    """One of the programs of an e-graph: the cheapest or a quick choice."""
+    """Choose one of the programs of an e-graph: the cheapest or a quick choice."""
     found = greedy(problem)
     if quick and found is not None:
         return Extraction(problem, *found, 0.0, 0.0, "greedy", False)

@@ -48,7 +48,7 @@ def calibrate(operators: Iterable[str] | None = None, seconds: float = 0.02, loo
     classes: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, pair in list(found.items()):
         classes[sample(name, FEW)[0].cost].append(pair)
-        if callable(load()[name].cost):  # what it costs depends on its options: by class alone
+        if callable(load()[name].cost):  # its cost depends on its options: only that of its class is kept
             del found[name]
     call, element = dict(NUMPY.call), dict(NUMPY.element)
     for kind, pairs in classes.items():

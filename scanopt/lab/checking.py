@@ -29,7 +29,7 @@ __all__ = [
     "mutations_page", "verdicts",
 ]  # fmt: skip
 
-_FINDINGS = 3  # shown of one law
+_FINDINGS = 3  # shown for one law, at most
 
 
 def _compiled(extraction: Extraction) -> Callable[[Sequence[Any]], list[Any]]:
@@ -118,7 +118,7 @@ def follows_from(laws: tuple[str, ...] | None) -> str:
 
 
 def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
-    """Drop each condition of each law in turn and print what goes wrong.  Returns whether something does, each time."""
+    """Drop each condition of each law in turn and print what goes wrong.  Returns whether something does for each."""
     survivors = count = 0
     for m in mutations_of(laws, loops):
         count += 1

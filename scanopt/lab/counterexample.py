@@ -114,7 +114,7 @@ def _outcome(run: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -
 
 
 def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], slack: float) -> bool:
-    """Whether two arrays are equal but for NaN.  slack: how far apart they may be; 0 for equal bit for bit."""
+    """Whether two arrays are equal, NaNs in the same places.  slack: how far apart they may be; 0 for bit by bit."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if a.dtype.kind not in "fc":

@@ -109,7 +109,7 @@ def _repeated(device: Any, name: str, seconds: float) -> float:
 
 
 def _launch(device: Any, name: str) -> Callable[[int], None]:
-    """A function that runs a probe with a number of repetitions."""
+    """A function that launches a probe with a given number of repetitions."""
     xp, launcher, probe = device.xp, device.launcher, PROBES[name]
     x, w, y = (xp.full(n, 0.01, "float32") for n in (COLUMNS, DEEP * COLUMNS, MOST_ROWS * COLUMNS))
     status = xp.zeros(3, "int64")

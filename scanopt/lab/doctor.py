@@ -51,7 +51,7 @@ def examined() -> list[Diagnosis]:
 
 
 def findings_text(findings: Sequence[Diagnosis]) -> str:
-    """One line for each, what to do below it."""
+    """One line for each finding, with its advice below."""
     width = max(len(x.name) for x in findings)
     lines: list[str] = []
     for x in findings:

@@ -138,7 +138,7 @@ class FactCheck:
                 if found.matches.get(never):
                     return "fires", never
                 wrong = case.difference(laws, found)
-            except (IndexError, KeyError) as error:  # terms that say nothing
+            except (IndexError, KeyError) as error:  # terms without a meaning
                 wrong = f"no program: {error!r}"
             if wrong is not None:
                 case.must_be_right(laws)
@@ -169,7 +169,7 @@ def outcomes(names: Sequence[str], search: bool = False) -> Iterator[Outcome]:
 
 
 def checked_facts(names: Sequence[str], say: Callable[[str], None], search: bool = False) -> bool:
-    """Drop each atom of each rule of some facts (default: all) and say what goes wrong; whether something does.
+    """Drop each atom of each rule of some facts (default: all) and print what goes wrong; True if all are needed.
 
     search: try all programs where the one that is noted shows nothing, which takes long.
     """

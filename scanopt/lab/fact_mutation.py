@@ -99,7 +99,7 @@ class Mutant:
 
 def mutants() -> Iterator[Mutant]:
     """Every rule of every fact without each of its atoms."""
-    standard_laws()  # they declare facts
+    standard_laws()  # loading the laws declares their facts
     for fact in FACTS.values():
         found: dict[str, list[Mutant]] = {}
         for n, rule in enumerate(fact.rules):
@@ -191,7 +191,7 @@ class _Sorts:
     def variables(self, atoms: Sequence[Node]) -> dict[str, str]:
         """The sorts of the variables of some atoms."""
         found: dict[str, str] = {}
-        for _ in range(2):  # what an atom says of a variable, a computation before it may ask
+        for _ in range(2):  # a computation may need the sort that a later atom gives
             for a in atoms:
                 self._sort(a, "", found)
         return found

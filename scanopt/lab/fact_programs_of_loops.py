@@ -155,7 +155,7 @@ def _inner_map_until_in_two_steps(x: Any, a: Any) -> Any:
     )[0]  # fmt: skip
 
 
-# fleeting: a loop of its own steps in the second of two loops that are taken apart.
+# fleeting: a loop with steps of its own in the second of two loops that are taken apart.
 @_kept
 def _loop_in_two_steps_of_one(x: Any, a: Any) -> Any:
     def inner(r: Any, x: Any) -> Any:
@@ -164,7 +164,7 @@ def _loop_in_two_steps_of_one(x: Any, a: Any) -> Any:
     return scan(lambda s, x: scan(inner, None, [s], [x], n_steps=2)[0][-1], None, [a], [x], n_steps=1)[0]
 
 
-# traced: the last rows of what differs in length.
+# traced: the last rows of values that differ in length.
 @_kept
 def _last_ranges(p: Any) -> Any:
     return _each(lambda i: T.exp(T.arange(i)).sum(), p)[-2:]
@@ -287,7 +287,7 @@ def _deep_in_one_step(x: Any, a: Any) -> Any:
     return scan(lambda s, x: scan(second, None, [s], [x], n_steps=2)[0].sum(), None, [a], [x], n_steps=1)[0]
 
 
-# safe: what an inner loop looks up at once is out of range in steps that nothing is asked of.
+# safe: what an inner loop looks up at once is out of range at steps whose results are not read.
 @_kept
 def _rows_before_the_last(x: Any, q: Any) -> Any:
     def outer(i: Any, x: Any, q: Any) -> Any:
@@ -343,13 +343,13 @@ def _full_of_a_vector(y: Any) -> Any:
     return _each(lambda v: T.exp(v), T.full_like(y, y))
 
 
-# traceable: one length, which the program does not tell.
+# traceable: all lengths are equal, which cannot be seen in the program.
 @_kept
 def _as_long_as_told(x: Any, p: Any) -> Any:
     return map_(lambda v, i: T.exp(T.full((i,), v)), [x, p * 0 + 3])[0][-2:]
 
 
-# chunked: operators of one list of arguments, of which only one can be done in chunks.
+# chunked: two operators of the same arguments, of which only one can be computed in chunks.
 @_kept
 def _products_in_chunks(X: Any, y: Any, x: Any) -> Any:
     return scan(lambda r, v, y: ([T.dot(r, y), r * y], until(v > 1)), [X, x], None, [y])[0]
@@ -360,13 +360,13 @@ def _powers_in_chunks(p: Any) -> Any:
     return scan(lambda i, j: ([T.power(i, j), i * j], until(i > 0)), [p, 1 - T.arange(p.shape[0])])[0]
 
 
-# sliced: a sequence that another of the loop's own is compared with.
+# sliced: a sequence that is compared with another one of the same loop.
 @_kept
 def _masks_in_chunks(X: Any, Y: Any, x: Any) -> Any:
     return scan(lambda r, w, v: (r[r > w].sum() + T.where(r > w, r, w).sum(), until(v > 1)), [X, Y, x])[0]
 
 
-# first_rows: what a state is raised to is itself a state.
+# first_rows: the bound that a state is raised to is itself a state.
 @_kept
 def _raised_to_another_state(x: Any, a: Any, b: Any) -> Any:
     return scan(lambda v, s, r: [T.maximum(s + v, r), T.tanh(r + v)], x, [a, b])[0]

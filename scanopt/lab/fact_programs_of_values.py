@@ -53,7 +53,7 @@ def _ragged_fixed_rows(x: Any, p: Any) -> Any:
     )
 
 
-# uniform: full tells the shape by its later arguments, which are held, but not by all loops.
+# uniform: the later arguments of full give the shape; they are held, but not by all loops.
 @_kept
 def _filled_ragged(x: Any, p: Any) -> Any:
     return _each(lambda i, x: _each(lambda v, i: T.exp(T.full((i,), v)), x, i).sum(), p, x)
@@ -124,7 +124,7 @@ def _last_rows_of_some_steps(p: Any, x: Any) -> Any:
     return _each(lambda i, x: T.exp(_each(lambda v: T.tanh(v), x[:i])[-4:]).sum(), p, x)
 
 
-# regular: operators whose results are as long as a value says.
+# regular: operators whose results have lengths that depend on values.
 @_kept
 def _slices_of_slices(p: Any, x: Any, k: Any) -> Any:
     return _each(lambda i, x, k: T.exp(x[:i][:k]).sum(), p, x, k)
@@ -148,13 +148,13 @@ def _hidden_invariant_in_steps(x: Any, k: Any, m: Any) -> Any:
     return scan(lambda s, x, k: T.ifelse(s > 100, T.exp(x[k + 100]), s + 1), None, [0.0], [x, k], n_steps=5)[0]
 
 
-# raises_alike: a loop that ends early does not come to the index that is out of range.
+# raises_alike: a loop that ends early does not reach the index that is out of range.
 @_kept
 def _index_after_the_end(x: Any, p: Any) -> Any:
     return scan(lambda i, j, v: (T.exp(v[j]), until(i > 0)), [p, T.arange(p.shape[0]) * 2], None, [x])[0]
 
 
-# regular, uniform: how long a range is, its first argument tells, too.
+# regular, uniform: the length of a range depends on its first argument, too.
 @_kept
 def _ranges_from_here(p: Any, k: Any) -> Any:
     return _each(lambda i, k: T.exp(T.arange(i, k)).sum(), p, k)
@@ -175,7 +175,7 @@ def _filled_by_two_lengths_more(x: Any, p: Any, k: Any) -> Any:
     return _each(lambda i, x, k: _each(lambda v, i, k: T.exp(T.full((i, k), v)), x, i, k).sum(), p, x, k)
 
 
-# uniform: the innermost of three loops ends as the outermost says.
+# uniform: the innermost of three loops ends where the outermost one decides.
 @_kept
 def _inner_traces_until_outer(x: Any, y: Any, u: Any) -> Any:
     def middle(v: Any, w: Any, y: Any) -> Any:

@@ -20,7 +20,7 @@ from scanopt.egraph.session import EGraph
 
 __all__ = ["Growth", "LawGrowth", "growth"]
 
-_SHOWN = 12  # rounds, the last ones
+_SHOWN = 12  # how many rounds are shown, the last ones
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ Match = dict[str, Binding]
 
 @dataclass(frozen=True, eq=False)
 class Failing:
-    """A condition that fails at some places where the pattern is found: all of them, and those where it alone fails."""
+    """A condition that fails at some matches of a pattern: at `matches`, of which at `alone` no other one fails."""
 
     condition: Condition
     matches: tuple[Match, ...]
@@ -79,7 +79,7 @@ def probe(
 
 
 class IdleLaws:
-    """Asks an e-graph, before it is closed, where laws that did not fire have their pattern.  all: ask for all laws."""
+    """Asks an e-graph, before it is closed, where patterns of laws that did not fire are found.  all: of all laws."""
 
     def __init__(self, laws: Sequence[Law], all: bool = False) -> None:
         self._laws, self._all = laws, all

@@ -103,7 +103,7 @@ def _next_to_nothing(ndim: int) -> Callable[[list[Any]], list[Any]]:
 
 
 def _compiled(program: Callable[..., Any], ndim: int) -> Callable[[list[Any]], list[Any]]:
-    """The program with its loop as written, compiled, except that only rows that are read are kept."""
+    """Compile a program with its loop as written, except that only rows that are read are kept."""
     a, n = T.tensor("float64", (None,) * ndim, name="a"), T.lscalar("n")
     x = T.tensor("float64", (None,) * (ndim + 1), name="x")
     outputs = [as_variable(v) for v in program(a, n, x)]

@@ -19,7 +19,7 @@ __all__ = ["LOOPS"]
 
 Step = Callable[..., list[Any]]
 Kind = Callable[..., list[Any]]
-"""Runs a step over rows of a matrix or entries of a vector, from given initial states; returns the traces."""
+"""A function that runs a step over the rows of an array, from given initial states, and returns the traces."""
 
 
 def _loop(step: Step, rows: Any, starts: list[Any], end: Any = None, **options: Any) -> list[Any]:

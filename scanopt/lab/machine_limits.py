@@ -1,4 +1,4 @@
-"""What a machine can do at most: operations and bytes a second, measured.
+"""Measured limits of a machine: the most operations and bytes a second.
 
 Operations are those of a product of matrices, bytes those of a copy, of arrays that fit into caches and of one that
 does not: what NumPy, or CuPy on a device, reaches in its best case.

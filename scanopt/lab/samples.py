@@ -1,4 +1,4 @@
-"""One use of each operator that can be measured, on arrays of a given size."""
+"""A sample use of each operator that can be measured, on arrays of a given size."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def _branch(step: Branch, known: Known, told: Mapping[str, Shape]) -> None:
     if not found:
         raise errors[0]
     for r, a, b in zip(step.results, found[0], found[-1], strict=True):
-        # What one side alone makes, and nothing reads after the other one, has the shape that it has there.
+        # A value that only one side makes, which is not read after the other one, has the shape that it has there.
         first, second = (known[b] if _nothing(known[a]) else known[a]), known[b]
         second = first if _nothing(second) else second
         known[r.out] = abstract_eval(IFELSE, [known[step.condition], first, second])

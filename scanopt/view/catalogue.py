@@ -29,7 +29,7 @@ Proof: *proved*, both sides are equal, and raise alike, in loops of up to {steps
 """
 
 _PROOFS = Path(__file__).with_name("proofs.json")
-"""What `scanopt prove-law --all --json` printed."""
+"""The record that `scanopt prove-law --all --json` printed."""
 
 
 _STORAGE = """\

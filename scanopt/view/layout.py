@@ -48,7 +48,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Places.  boxes: the upper left corner of each.  wires: for each wire its upright pieces
+    """Where boxes and wires are.  boxes: the upper left corner of each.  wires: for each wire its upright pieces
     (x, from, to) from top to bottom, to be joined by curves."""
 
     boxes: dict[str, tuple[float, float]]
@@ -254,7 +254,7 @@ def _relax(graph: _Graph, x: list[float], above: bool, below: bool) -> None:
 
 
 def _close_gaps(graph: _Graph, x: list[float]) -> None:
-    """Move whatever stands right of a gap that goes through all layers to the left."""
+    """Close gaps that go through all layers: move everything to the right of one to the left."""
     for edge in sorted({round(v, 3) for v in x}):
         slacks = []
         for layer in graph.layers:

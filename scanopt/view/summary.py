@@ -1,4 +1,4 @@
-"""What became of a compiled function, as text for a terminal: laws, costs, sizes, times."""
+"""A summary of a compiled function, as text for a terminal: laws, costs, sizes, times."""
 
 from __future__ import annotations
 

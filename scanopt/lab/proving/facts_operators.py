@@ -123,7 +123,7 @@ def undoes(m: Model, g: Term, op: Term) -> None:
     one, other = m.unknown(op), m.unknown(g)
     of_entries(m, [one, other])
     for a, b in product(m.dtypes, repeat=2):
-        result = m.promoted([a, b])  # what these operators compute in
+        result = m.promoted([a, b])  # the dtype that these operators compute in
         m.assume(one.dtype((a, b)) == other.dtype((a, b)) == result)
         if result == a and m.kind(a) in ("int", "int8"):
             there, back = one.function((a, b)), other.function((a, b))

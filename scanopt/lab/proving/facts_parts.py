@@ -1,4 +1,4 @@
-"""The meanings of facts about parts and arrangements of arrays: operators of which programs state them are tried."""
+"""The meanings of facts about parts and arrangements of arrays, tried with operators that have these facts."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum",
 _ALONG = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min", "sum", "prod", "mean") for k in (0, 1)]
 
 _MOST = 80
-"""The most ways in which a fact is stated that are tried."""
+"""The most tuples of arguments that are tried for one fact."""
 
 
 @cache
 def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
-    """The arguments with which a fact is stated for programs that have these operators."""
+    """The tuples of arguments for which a fact holds in programs that have these operators."""
     rows = [Op.make("getitem", index=(i,)) for i in _ROWS]
     every = [Op.make("getitem", index=(i,)) for i in (FULL, ("slice", 0, None, 1))]
     several = [

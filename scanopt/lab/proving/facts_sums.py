@@ -83,10 +83,10 @@ def adds_to_part(m: Model, op: Term) -> None:
     known: list[list[str]] = []
 
     def added(x: SymbolicArray, *more: SymbolicArray) -> SymbolicArray:
-        m.assume(not any(given.shape for given in more))  # each stands for arrays, too
+        m.assume(not any(given.shape for given in more))  # a scalar stands for arrays, too
         told = [lifted(entry, given.dtype).sexpr() for given in more for entry in given.entries]
         known.extend([] if told in known else [told])
-        what = m.symbols(f"what {op.head} adds {known.index(told)}", x.dtype, x.shape)  # the same of the same alone
+        what = m.symbols(f"what {op.head} adds {known.index(told)}", x.dtype, x.shape)  # equal only for equal arguments
         return pointwise(m, "add", x, what) if adds else x
 
     m.operators[op.head] = added

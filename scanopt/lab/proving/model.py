@@ -103,7 +103,7 @@ class Model(World):
 
     def _type(self, name: str, on: Clock | None, first: int | None) -> tuple[str, tuple[int, ...]]:
         kind = self.places.kinds.get(name)
-        if "." in name and kind != "count":  # of a list: what its values have in common plays no part
+        if "." in name and kind != "count":  # of a list: that its values have one dtype plays no part
             return self.dtypes[0], self.choose(f"shape of {name}", self.bounds.rows)
         fixed = {"bool": ("bool",), "count": ("int64",), "number": ("int64",)}
         dtype = self.choose(f"dtype of {name}", fixed.get(kind or "", self.dtypes))
@@ -168,7 +168,7 @@ class Model(World):
                 raise NotImplementedError(f"terms {head}(..)")
 
     def _choice(self, args: list[Term], at: At) -> SymbolicArray:
-        """One of two values: the other one is not computed."""
+        """The value of an ifelse: one of two values; the other one is not computed."""
         condition, x, y = args
         for side in (x, y):
             if side.args is None and side.head not in self.fragile:

@@ -258,7 +258,7 @@ def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op
     def of(make: Callable[[Model, Op], Step]) -> Run:
         def run(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
             dtype, shape = result_type(m, op, xs)
-            closed = op.spec.batch_exact is not True and m.rounds(dtype)  # in one call, by other roundings
+            closed = op.spec.batch_exact is not True and m.rounds(dtype)  # one call, which rounds in another way
             if closed or (op.name not in _FOR_ALL and m.kind(dtype) != "float"):
                 return unknown_whole(m, op, dtype, shape or (), xs)
             return unrolled(make(m, op), kinds, xs, dtype, last)

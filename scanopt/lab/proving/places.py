@@ -34,7 +34,7 @@ class LawPlaces:
     """Where a law's variables lie.  home: the loop that both sides are on, None outside of all.
 
     on: the loop of a variable by its name; inside: the loop around a loop; kinds: "bool", "count" or "number";
-    states: the loop of a state; depths: how many rows before the first step are read; clocks: all that have a name.
+    states: the loop of a state; depths: how many rows before the first step are read; clocks: the names of all.
     """
 
     home: Clock | None

@@ -50,7 +50,7 @@ class Error:
 
 @dataclass
 class World:
-    """What was chosen and what is assumed.
+    """A world: what was chosen in it, and what is assumed.
 
     floats: dtypes of floats that operators make of entries of other dtypes.  exact: whether rounding counts.
     abstracted: operators that unknown functions stand for, see `operators`.  errors: what is raised, and when.

@@ -248,7 +248,7 @@ class _Checker:
             if names.last_use[x] > position or read[x] != (x == s.init):
                 _fail(f"{where}, but {x!r} is read too, and may lie there")
 
-    # Of loops, once each
+    # About loops, found once for each
 
     def _first_keeps(self, loop: Loop) -> dict[tuple[str, int | str | None], str]:
         """By value and rows, the first array that a loop keeps of it: equal ones are kept once."""

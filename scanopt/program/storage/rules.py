@@ -104,7 +104,7 @@ class StorageRule:
 def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
     """The rules of the project, in the order of their file.
 
-    in_place: False leaves out the rules that wish to write onto something, so that no result is.
+    in_place: False leaves out the rules that wish to write onto something, so that no result is written so.
 
     >>> [x.name for x in storage_rules() if x.stage == "flow"]
     ['stale', 'copied']
