@@ -759,7 +759,7 @@ def get_underlying_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
     """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
 
 def getitem(x: Any, key: Any) -> Variable:
-    """`x[key]` as users write it; `set` and `inc` make a new array of it.  All of x is a part of x, too."""
+    """`x[key]` as users write it, a part that `set` and `inc` can change; an index that takes all of x gives one too."""
 
 def greater(x: Any, y: Any) -> Variable:
     """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1113,7 +1113,7 @@ def spacing(x: Any) -> Variable:
     """np.spacing of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def specify_broadcastable(x: Any, *axes: int) -> Variable:
-    """x, whose axes of these numbers have length 1; that is checked when the function runs."""
+    """x, promised to have length 1 along these axes; that is checked when the function runs."""
 
 def sqr(x: Any) -> Variable:
     """np.square of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
