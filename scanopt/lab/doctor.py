@@ -30,7 +30,7 @@ _EXTRAS = {
     "sklearn": "examples",
     "jax": "bench",
 }
-"""Modules by the extra that installs them."""
+"""The extra that installs each module."""
 CACHED = {"kernels": ".so", "programs": ".program"}
 """The caches on disk, and how the names of their files end."""
 
