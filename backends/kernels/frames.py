@@ -232,8 +232,7 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """Hold a state in one place that each step overwrites: parts of it, by these names, and then all, unless the
-        last name is the new state."""
+        """Hold a state in one place: steps set parts of it, by `names`, then all of it unless one is its update."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         axes = w.axes(tap)
         home = w.is_packed(s.update) and not w.device

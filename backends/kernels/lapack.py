@@ -1,6 +1,7 @@
-"""Routines of LAPACK that SciPy brings, as addresses, and functions in C that call them as array steps do.
+"""Finds the addresses of SciPy's LAPACK routines, and makes C functions that call them as array steps do.
 
-A routine takes a matrix as rows of its transpose, which is how arrays in C order lie.
+The results have the same bits because the same routines run.  LAPACK expects columns to be contiguous, so for it an
+array in C order is the transpose of the matrix.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def lapack_function(name: str, dtype: str) -> int:
 
 
 def lapack_text(name: str, dtype: str) -> str:
-    """The text of the function that calls a routine; "" for what calls none."""
+    """The C text that calls a routine; "" for other names."""
     if name not in ROUTINES:
         return ""
     text = _TEXTS[name].replace("SIGNATURE", _SIGNATURES[ROUTINES[name]])

@@ -1,7 +1,8 @@
-"""The element that a step sets in an array is at hand in the next step, which often reads it.
+"""Lowering detail: keeps the element that a step sets in an array in a variable, since the next step often reads it.
 
-Steps that go through an array one element at a time would wait for each other: what is read in memory just after it was
-written there comes late.  So a step that reads one element compares its place with that of the element set last.
+Steps that go through an array one element at a time would otherwise wait for each other: a load from memory just after
+a store to the same place takes long.  So a step that reads one element compares its place with that of the element set
+last, and takes the variable if they are equal; the value is the same.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ __all__ = ["at_hand", "noted", "remember_last_set"]
 
 
 def remember_last_set(tap: str, names: Sequence[str], nodes: Sequence[Node], w: Lowering) -> None:
-    """Note what is set last in a state that steps change in place, where they read other elements than that one.
+    """Make variables for the element set last in a state that steps change in place, if they read elements elsewhere.
 
-    tap: the state as a step finds it; names: what it becomes.
+    tap: the state as a step finds it; names: the names of the state while the step changes it.
     """
     made = {n.out: n for n in nodes if isinstance(n, SetItem) and not w.axes(n.part.out)}
     if w.device or not {*names} <= {*made}:
@@ -34,7 +35,7 @@ def remember_last_set(tap: str, names: Sequence[str], nodes: Sequence[Node], w: 
 
 
 def at_hand(node: View, x: Array, place: Expr, w: Lowering) -> bool:
-    """Read an element, where the one that was set last is remembered."""
+    """Write the read of an element, if the element set last is in a variable; return whether it is."""
     if node.out not in w.last_set:
         return False
     last, value = w.last_set[node.out]
@@ -47,7 +48,7 @@ def at_hand(node: View, x: Array, place: Expr, w: Lowering) -> bool:
 
 
 def noted(node: SetItem, place: Expr, element: Expr, w: Lowering) -> Expr:
-    """An element that is set, remembered with its place if that is asked for."""
+    """Return an element that is set; if there are variables for it and its place, write statements that set them."""
     if node.out not in w.last_set:
         return element
     last, value = w.last_set[node.out]

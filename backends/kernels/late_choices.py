@@ -1,6 +1,7 @@
-"""Choices for which a step waits long: their condition is computed by a call from what the step before has made.
+"""Finds choices on the critical path of steps: their condition is computed by a call from values of the step before.
 
-Steps that go on with the likely value do not wait for each other's calls, as branches that processors predict do.
+They are printed as branches (`print_c.py`): a processor predicts the branch and goes on with the next step, without
+waiting for the call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ __all__ = ["late_choices"]
 
 
 def late_choices(body: Sequence[Stmt]) -> set[str]:
-    """The variables of a step that are chosen by such a condition, and that later steps wait for."""
+    """The variables of a step that are chosen by such a condition and on which later steps depend."""
     found = [x for x in inside(body) if isinstance(x, Let | Set | Store | Inner)]
     if not any(isinstance(x, Inner) for x in found):
         return set()
@@ -30,7 +31,7 @@ def late_choices(body: Sequence[Stmt]) -> set[str]:
 
 
 def _late(statements: Sequence[Let | Set | Store | Inner], carried: set[str]) -> set[str]:
-    """What is made of results of calls that are given what is carried."""
+    """The variables and arrays that depend on results of calls whose arguments depend on carried values."""
     waits, late = {*carried}, set[str]()
     for x in statements:
         reads = _reads(x)
@@ -42,7 +43,7 @@ def _late(statements: Sequence[Let | Set | Store | Inner], carried: set[str]) ->
 
 
 def _needed(statements: Sequence[Let | Set | Store | Inner], carried: set[str]) -> set[str]:
-    """What is needed for what is carried."""
+    """The variables and arrays on which new carried values depend."""
     needed: set[str] = set()
     for x in reversed(statements):
         if _made(x) in needed or (isinstance(x, Set | Store) and _made(x) in carried):
@@ -60,5 +61,5 @@ def _reads(x: Let | Set | Store | Inner) -> set[str]:
 
 
 def _read(x: Expr) -> set[str]:
-    """The variables and arrays that a value is made of."""
+    """The variables and arrays that an expression reads."""
     return {*variables(x), *(read.array for read in loads(x))}

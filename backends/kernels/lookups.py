@@ -1,4 +1,8 @@
-"""Parts of an array at arrays of indices: copied, or looked up by the operations that read them."""
+"""Lowers reads and writes at arrays of indices: x[i] is copied, or its elements are looked up by the operations that
+read them; x[i] = y and x[i] += y are loops in order.
+
+All indices are checked.  If one is out of range the kernel fails, and array steps report the error.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ __all__ = [
 
 
 def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: Collection[str]) -> set[str]:
-    """The parts that only operations on elements read: they look their elements up.  wanted: what is read later."""
+    """The parts that only elementwise operations read; these look elements up.  wanted: names that are read later."""
     found = {s.out for s in stages if isinstance(s, Take)} - {*wanted}
     for s in stages:
         if not isinstance(s, Fused | Columns | ReducedRows | Take):
@@ -55,7 +59,7 @@ def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: 
 
 
 def write_lookup(node: Take, w: Lowering) -> None:
-    """Write parts at arrays of indices, which are checked before: where these do not change, before the loop."""
+    """Write a part at arrays of indices.  The indices are checked first; if no step changes them, before the loop."""
     x, names = w.value(node.args[0]), node.args[1:]
     assert isinstance(x, Array)
     if looks_few_up(node, w):
@@ -78,7 +82,7 @@ def write_lookup(node: Take, w: Lowering) -> None:
 
 
 def looks_few_up(node: Take, w: Lowering) -> bool:
-    """Whether it takes elements at few places that a step makes: places and elements are variables."""
+    """Whether a node takes elements at few places that a step computes, so that places and elements are variables."""
     table, *places = node.args
     axes = w.axes(table)
     few = len(places) == len(axes) == 1 and is_few(w.axes(places[0])) and not is_few(axes)
@@ -86,7 +90,7 @@ def looks_few_up(node: Take, w: Lowering) -> bool:
 
 
 def _look_few_up(node: Take, x: Array, w: Lowering) -> None:
-    """Look up the elements of an array at few places; all of these are compared before any element is read."""
+    """Write the lookup of elements at few places; all places are checked before any element is read."""
     axes, (length,) = w.axes(node.out), x.axes
     lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
     value, given = w.value(node.args[1]) if node.args[1] not in w.few else None, w.few.get(node.args[1], [])
@@ -102,7 +106,7 @@ def _look_few_up(node: Take, x: Array, w: Lowering) -> None:
 
 
 def as_lookup(node: Node, w: Lowering) -> Node:
-    """A node, as an operation on elements where it takes single ones at places that are computed here."""
+    """Turn a node into an elementwise `Lookup` if it takes single elements at places that a step computes."""
     if not isinstance(node, Take) or w.device or w.before(*node.args[1:]) is not None:
         return node
     axes = w.axes(node.out)
@@ -113,7 +117,7 @@ def as_lookup(node: Node, w: Lowering) -> Node:
 
 @contextmanager
 def places_checked(nodes: Sequence[Map], w: Lowering) -> Iterator[None]:
-    """Around operations: array steps report places that are out of range."""
+    """Write, around operations, the test that all places are in range; else array steps report the error."""
     tables = [n.args[0] for n in nodes if isinstance(n, Lookup)]
     for name in tables:
         x = w.value(name)
@@ -128,7 +132,7 @@ def places_checked(nodes: Sequence[Map], w: Lowering) -> Iterator[None]:
 
 @contextmanager
 def _noted(w: Lowering) -> Iterator[None]:
-    """Around what notes places that are out of range."""
+    """Write the variable that notes places out of range before some statements, and the test of it after them."""
     before, w.out_of_range = w.out_of_range, w.variable(INDEX)
     w.code.append(Set(w.out_of_range, ZERO))
     yield
@@ -137,7 +141,7 @@ def _noted(w: Lowering) -> Iterator[None]:
 
 
 def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Lowering) -> Expr:
-    """An element at some places."""
+    """The element that a lookup reads at some places.  code: gets the statements that check them."""
     x = w.value(node.args[0])
     assert isinstance(x, Array)
     start: Expr = ZERO
@@ -148,7 +152,7 @@ def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Loweri
 
 
 def place_in_range(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> Expr:
-    """A place in range: in place of one that is not, which is noted, the first."""
+    """A place that is certainly in range: one that is not is noted and replaced by 0.  code: gets the statements."""
     j, fits, found = w.fresh("j"), w.fresh("j"), w.fresh("j")
     inside = Do("less", (Cast(Var(j), "uint64"), Cast(length, "uint64")), "bool", "uint64")
     odd = Cast(Do("logical_not", (Var(fits, "bool"),), "bool", "bool"), INDEX)
@@ -160,9 +164,9 @@ def place_in_range(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> 
 
 
 def _places_in_range(names: Sequence[str], along: Sequence[tuple[Expr, Expr]], axes: Axes, w: Lowering) -> str:
-    """Arrays of indices as places, negative ones counted from the end; array steps report those out of range.
+    """Write the conversion of index arrays to checked places, negative indices counted from the end; return the array.
 
-    along: lengths and strides of the axes that they are for.  axes: those that they broadcast to together.
+    along: lengths and strides of the axes that they index.  axes: the axes to which they broadcast together.
     """
     values = [w.value(name) for name in names]
     places, wrong = w.scratch(INDEX, axes), w.variable(INDEX)
@@ -185,7 +189,7 @@ def _places_in_range(names: Sequence[str], along: Sequence[tuple[Expr, Expr]], a
 
 
 def _runs(places: str, axes: Axes, w: Lowering) -> tuple[str, str]:
-    """Where the places that follow each one by one end, and how many such runs there are."""
+    """Write an array of where the run of consecutive places at each index ends, and count the runs; return both."""
     (count,) = axes
     ends, runs, i = w.scratch(INDEX, axes), w.variable(INDEX), w.fresh("i")
     here = Do("subtract", (plus(count, Lit(-2)), Var(i)), INDEX, INDEX)
@@ -198,7 +202,7 @@ def _runs(places: str, axes: Axes, w: Lowering) -> tuple[str, str]:
 
 
 def write_scatter(node: Scatter, w: Lowering) -> None:
-    """Write parts at an array of indices, one after the other, since an index may occur twice."""
+    """Write the setting of parts at arrays of indices, one after the other, since an index may occur twice."""
     if w.device:
         raise NoForm("parts at indices are set one after the other")
     x, y, axis, axes = w.value(node.args[0]), w.value(node.args[1]), node.axis, w.axes(node.out)
@@ -233,7 +237,7 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
 
 
 def _known_places(node: Scatter, whole: Array, along: Axes, w: Lowering) -> tuple[str, Expr] | None:
-    """Places that steps do not change, as an array of where they lie, checked before the loop, and the distance of two.
+    """For indices that no step changes: an array of checked places, made before the loop, and the stride of one place.
 
     None where they change, or some of them are numbers.
     """
@@ -248,7 +252,7 @@ def _known_places(node: Scatter, whole: Array, along: Axes, w: Lowering) -> tupl
 
 
 def _together(shapes: Sequence[Axes]) -> Axes:
-    """The axes that some broadcast to."""
+    """The axes to which some axes broadcast."""
     found: list[Expr] = [ONE] * max(map(len, shapes))
     for axes in shapes:
         for i, n in enumerate(axes, len(found) - len(axes)):
@@ -257,7 +261,7 @@ def _together(shapes: Sequence[Axes]) -> Axes:
 
 
 def copy_one_by_one(node: Take, w: Lowering) -> None:
-    """Copy parts, each index checked as it is read: on a device threads share the indices."""
+    """Write the copy of parts with each index checked as it is read, for a device, where threads share the indices."""
     if len(node.args) > 2:
         raise NoForm("parts at several arrays of indices")
     x, at = w.value(node.args[0]), w.value(node.args[1])

@@ -1,4 +1,4 @@
-"""The outcome for a loop, or a whole program: its kernels, or why it has none."""
+"""What users see of a loop, or of a whole program: its kernels, or why it has none (`f.kernels`)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def segment_label(count: int) -> str:
 
 @dataclass(frozen=True)
 class LoopReport:
-    """What became of one loop.
+    """The outcome for one loop.
 
-    texts: its kernels as they are compiled, one for each pattern of lengths met.  shown: the same for people, with the
-    lines of the program as comments.  memory: bytes that they compute in, beside results, for the sizes met so far that
-    take most.  threads: on how many threads it runs, and why on no more.
+    texts: its kernels as they are compiled, one for each pattern of lengths met.  shown: the same for readers, with the
+    lines of the program as comments.  memory: bytes of scratch memory, for the largest sizes met so far.  threads: on
+    how many threads it runs, and why on no more.
     """
 
     loop: str

@@ -1,4 +1,8 @@
-"""Lowers a loop to a kernel, for one pattern of lengths."""
+"""The entry of lowering: turns a body of nodes into a kernel of statements (`ir.py`), for one pattern of lengths.
+
+It runs the passes on the nodes of whole programs, writes the outermost loop (`frames.py`, `emit.py`), and then runs the
+passes on statements.  None of the passes changes the operations that compute an element, or their order.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ __all__ = ["lowered"]
 def lowered(
     body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None, device: bool = False
 ) -> Recipe:
-    """The kernel of a loop for these lengths.  tiles: whether products may use tiles.  part, device: see `Lowering`.
+    """Lower a loop for these lengths.  tiles: whether products may use tiles.  part, device: see `Lowering`.
 
     Raises NoForm.
     """
@@ -63,7 +67,7 @@ def lowered(
 
 
 def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:
-    """Write results of a program directly where they are kept, without a copy."""
+    """Let results of a program be computed directly in their arrays, without a copy, where possible."""
     makers = [n for n in root.nodes if isinstance(n, (*COMPUTED, Nested))]
     made = {
         x

@@ -1,4 +1,4 @@
-"""The state of a kernel being written: its arguments, the places of its values, the statements so far."""
+"""The state of lowering: the arguments of the kernel being written, the places of its values, the statements so far."""
 
 from __future__ import annotations
 
@@ -47,31 +47,28 @@ __all__ = ["Lowering", "number_of", "operation"]
 class Lowering:
     """A kernel being written.
 
-    head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
-    computed arrays are written to, by name; others are written to scratch memory.  joined: by array that others are
-    joined to its place, and those computed in it; stays: by such an array the one that lies there already.  stored:
-    names that need a place in memory.  few: the elements of arrays that have few.  in_place: those that are written
-    onto their first argument.
-    over: by update of a state that is written over the one before its name meanwhile; apart: parts of such states that
-    are copied; handed_on: by view of one that a loop inside starts from its memory.
-    around: by state of which the same part is always set when what lies around that is to be copied.
-    new_rows: names whose places are rows that a loop keeps and no step before has written.
-    last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
-    looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
-    in_range: places that have been checked, by array of places and length.  makers: operations, by what they make.
-    chosen: by array of which an element is set where a condition holds, or not, that condition, the element, and which.
-    repeated: arrays that are not made, of one number.
-    counted: arrays of 0, 1, 2 ... in order.  evenly: by array of evenly spaced integers the first, and how far apart.
-    in_order: products of which only a loop reads rows, one at each step; ahead: those that it may make itself.
-    laid: copies that lie packed, by statements and name.  read_forwards: names not only read from the last row on.
-    prefixes: by axes how many first elements are needed, where not all are.
-    taken: the variable for the number of steps of the loop that may end early.  step_of: the variable of the loop whose
-    step is being written; made_in: by scratch array that of the loop in each step of which it is made.
-    tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
-    before it, and the statements that stand there.
-    rows: names of rows and parts that programs have no name for, and of what they are.
-    device: whether it is for a device, where threads put the elements of a reduction together.
-    part: by name the axis that the kernel goes through a part of; it is given arrays that have all of that axis.
+    head: the statements before all others; code: the statements being written.  env: the place of each value. homes:
+    for each computed array with a given place, that place; others get scratch memory.  joined: for each array that
+    others are joined to, its place and the parts computed in it; stays: for such an array, the part that lies there
+    already.  stored: names that need a place in memory.  few: the elements of small arrays.  in_place: arrays that are
+    written over their first argument. over: for the update of a state that is written over the old state, the name of
+    the state before that; apart: parts of such states that are copied; handed_on: for a view of one from which a loop
+    inside starts, its memory. around: for a state of which the same part is always set, the test whether the rest must
+    be copied. new_rows: names whose places are kept rows that no earlier step has written. last_set: for names of
+    single elements that are set or read, the variables for the last place set and its value. looked_up: parts at places
+    in an array that are not copied.  out_of_range: the variable that notes places out of range; in_range: the checked
+    place, by array of places and length.  makers: elementwise operations, by result. chosen: for an array of which a
+    condition decides whether an element is set, see `elements_chosen`. repeated: arrays of one repeated number, which
+    are not made. counted: arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing.
+    in_order: products of which only a loop reads rows, one at each step; ahead: those that the loop may make itself.
+    laid: packed copies, by statements and name.  read_forwards: names not only read from the last row to the first.
+    prefixes: for axes of which only first elements are needed, how many. taken: the variable for the number of steps of
+    the loop that may end early.  step_of: the variable of the loop whose step is being written; made_in: for each
+    scratch array, the variable of the loop in whose steps it is made. tiles: whether products may be made of tiles.
+    loops_open: for each loop being written, the names that have a place before it, and the list of statements there.
+    rows: names given to rows and parts that have none in the program, each with the name of the array. device: whether
+    it is for a device, where threads share reductions. part: for each name, the axis of which the kernel handles a
+    part; its arguments have all of that axis.
     """
 
     def __init__(
@@ -129,20 +126,20 @@ class Lowering:
 
     @contextmanager
     def into(self, code: list[Stmt]) -> Iterator[list[Stmt]]:
-        """Write to other statements for a while."""
+        """A context in which statements are written to another list."""
         before, self.code = self.code, code
         yield code
         self.code = before
 
     @contextmanager
     def into_step(self, code: list[Stmt], var: str) -> Iterator[None]:
-        """Write to the step of a loop for a while.  var: its variable."""
+        """A context in which the statements of a step are written.  var: the variable of its loop."""
         before, self.step_of = self.step_of, var
         with self.into(code):
             yield
         self.step_of = before
 
-    # Names, what is given
+    # Names and arguments
 
     def fresh(self, what: str) -> str:
         """An unused name."""
@@ -156,7 +153,7 @@ class Lowering:
         return f"g{self.given.index(what)}"
 
     def scratch(self, dtype: str, axes: Axes, rows: int = 1) -> str:
-        """A pointer to new scratch memory."""
+        """Allocate scratch memory; return its pointer."""
         self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes))
         pointer = f"g{len(self.given) - 1}"
         self.made_in[pointer] = self.step_of
@@ -169,13 +166,13 @@ class Lowering:
         return self.loops.index((name, dtypes))
 
     def direct_slot(self, ufunc: str, dtypes: tuple[str, ...], axes: Axes) -> int:
-        """The number of the function that may stand for a loop of so few elements; -1 where none does."""
+        """The number of the function that may replace a loop over so few elements; -1 where there is none."""
         lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
         few = len(lengths) == len(axes) and 0 < prod(lengths) <= lanes_of(ufunc, dtypes)
         return self.slot(f"direct {ufunc}", dtypes[:1]) if few and not self.device else -1
 
     def before(self, *names: str) -> list[Stmt] | None:
-        """The statements before all loops in which arrays are the same; None where one is made in the innermost."""
+        """The statements before all loops in which these arrays do not change; None if the innermost makes one."""
         places = [self.head, *(code for _, code in self.loops_open)]
         known = [frozenset(self.body.outer), *(there for there, _ in self.loops_open)]
         first = [next((i for i, there in enumerate(known) if name in there), None) for name in names]
@@ -193,12 +190,12 @@ class Lowering:
         return self.lengths.axes[name]
 
     def given_axes(self, name: str) -> Axes:
-        """The same of the whole array, if the kernel handles a part of it."""
+        """The lengths of the axes of the whole array, of which the kernel may handle a part."""
         axes, i = self.axes(name), self.part.get(name)
         return axes if i is None else (*axes[:i], self.number(Number("all")), *axes[i + 1 :])
 
     def is_packed(self, name: str) -> bool:
-        """Whether the kernel's part of an array that it is given is packed."""
+        """Whether the part of an argument that the kernel handles is packed."""
         return all(n == ONE for n in self.axes(name)[: self.part.get(name, 0)])
 
     def dtype(self, name: str) -> str:
@@ -218,7 +215,7 @@ class Lowering:
 
     def value(self, name: str) -> Value:
         """The place of a value; outer values become arguments at their first use."""
-        if name not in self.env and name in self.body.numbers:  # compilers make shifts of divisions by them
+        if name not in self.env and name in self.body.numbers:  # compilers make shifts of divisions by literals
             self.env[name] = Scalar(self.body.numbers[name], self.body.numbers[name].dtype)
         elif name not in self.env:
             dtype, axes = self.dtype(name), self.axes(name)
@@ -232,31 +229,31 @@ class Lowering:
         return self.env[name]
 
     def let(self, name: str, value: Expr, dtype: str) -> None:
-        """A number with a name."""
+        """Define a variable for the number that is the value of a name."""
         variable = self.fresh("v")
         self.code.append(Let(variable, value, dtype))
         self.env[name] = Scalar(Var(variable, dtype), dtype)
 
     def variable(self, dtype: str) -> str:
-        """A scalar variable that is set later."""
+        """Declare a scalar variable that is set later."""
         name = self.fresh("s")
         self.head.append(Declare(name, dtype))
         return name
 
     def pointer(self, dtype: str) -> str:
-        """A pointer that is set later, and keeps what it was set to last."""
+        """Declare a pointer that is set later, and keeps its last value."""
         name = self.fresh("p")
         self.head.append(Declare(name, dtype, pointer=True))
         return name
 
     def cell(self, dtype: str) -> str:
-        """A place in memory for one number."""
+        """Declare a place in memory for one number."""
         name = self.fresh("c")
         self.head.append(Declare(name, dtype, elements=1))
         return name
 
     def place(self, name: str) -> str:
-        """The pointer that a computed array is written to."""
+        """Define the place of a computed array; return the pointer to write to."""
         dtype, axes = self.dtype(name), self.axes(name)
         strides = packed(self.given_axes(name) if self.is_result(name) else axes)
         if name in self.homes:
@@ -286,7 +283,8 @@ class Lowering:
         return isinstance(length, Var) and length.name in self.lengths.growing
 
     def counts(self, loop: Loop) -> bool:
-        """Whether the program tells how many steps a loop took; passes make others of the same name of it."""
+        """Whether a loop is the one whose number of steps the kernel returns; passes may have replaced it by another
+        one of the same label and phase."""
         cut = self.body.cut
         return cut is not None and (cut.label, cut.phase) == (loop.label, loop.phase)
 
@@ -304,7 +302,7 @@ class Lowering:
         return pointer
 
     def packed_before(self, name: str, dtype: str) -> str:
-        """A pointer to a packed array; it is copied where it is not one, before all loops in which it is the same."""
+        """A pointer to an array, packed; if it is not, it is copied, before all loops in which it does not change."""
         axes, before = self.axes(name), self.before(name)
         if before is None:
             return self.whole(self.value(name), axes, dtype)
@@ -314,7 +312,7 @@ class Lowering:
         return self.laid[id(before), name][1]
 
     def keep_few(self, name: str, elements: list[Scalar]) -> None:
-        """An array of few elements, in memory as well where something reads it there."""
+        """Define a small array by its elements, and also store it if something reads it in memory."""
         self.few[name] = elements
         if name in self.stored:
             pointer = self.place(name)
@@ -328,7 +326,7 @@ class Lowering:
     def copied(
         self, value: Value, pointer: str, start: Expr, axes: Axes, dtype: str | None = None, strides: Axes = ()
     ) -> tuple[Stmt, ...]:
-        """A value copied to the elements from `start` on, broadcast to `axes`.  strides: of these, if not packed."""
+        """Statements that copy a value to the elements from `start` on, broadcast to `axes`.  strides: () if packed."""
         flat = not strides and (isinstance(value, Scalar) or value.fills(axes))
         lengths = (product(axes),) if flat else axes
         names, places = self.places(lengths)
@@ -337,7 +335,7 @@ class Lowering:
         element = element if dtype in (None, value.dtype) else Cast(element, str(dtype))
         return nest(lengths, names, (Store(pointer, into, element),))
 
-    # All together
+    # The finished kernel
 
     def recipe(self, code: Sequence[Stmt], result: str) -> Recipe:
         """The kernel, and its arguments."""
@@ -347,7 +345,7 @@ class Lowering:
         return Recipe(kernel, self.lengths, given, numbers, loops, *self._lives(code), self._named())
 
     def _named(self) -> dict[str, str]:
-        """By variable the name of its value; where several share it, of the first."""
+        """For each variable, the name of its value, the first one where several share it."""
         out: dict[str, str] = {}
         for name, value in self.env.items():
             where = value.pointer if isinstance(value, Array) else value.value
@@ -356,7 +354,7 @@ class Lowering:
         return out
 
     def _lives(self, code: Sequence[Stmt]) -> tuple[dict[int, Life], dict[int, int]]:
-        """The statements of a program between which each scratch array is live, and what is written onto which."""
+        """The live range of each scratch array of a program, and which arrays may be written onto which others."""
         if not self.body.whole:
             return {}, {}
         once = [x for s in code for x in (s.body if isinstance(s, Steps) and s.var == "t" else (s,))]

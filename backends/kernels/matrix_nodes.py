@@ -1,4 +1,4 @@
-"""What nodes have in common, and those of products and of linear algebra."""
+"""The base classes of nodes, and the nodes of products and of linear algebra (the others are in `nodes.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Pow
 
 
 class One:
-    """A node that makes one value."""
+    """A node with one result."""
 
     out: str
 
@@ -20,7 +20,7 @@ class One:
 
 @dataclass(frozen=True)
 class Made(One):
-    """A node given by that value, its arguments and its dtype."""
+    """A node with one result that is given by its arguments and dtype alone."""
 
     out: str
     args: tuple[str, ...]
@@ -31,7 +31,7 @@ class Made(One):
 class Product(Made):
     """The product of two matrices or vectors, by NumPy's inner loop.
 
-    as_they_lie: with their own strides.  by_dot: as `np.dot`, to which a factor of one element is a number.
+    as_they_lie: factors keep their own strides.  by_dot: as by `np.dot`, for which a factor of one element is a number.
     """
 
     as_they_lie: bool = False
@@ -45,7 +45,7 @@ class Products(Made):
 
 @dataclass(frozen=True)
 class AffineRows(One):
-    """All rows of a recurrence of one number, eight steps at once.  args: a sequence is the second of them."""
+    """All rows of a recurrence of one number, eight steps at once.  args: the second one is a sequence."""
 
     out: str
     args: tuple[str, ...]
@@ -55,7 +55,7 @@ class AffineRows(One):
 
 @dataclass(frozen=True)
 class Convolve(Made):
-    """All of the convolution of two vectors."""
+    """The full convolution of two vectors."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class Contract(One):
 
 @dataclass(frozen=True)
 class Powers(Made):
-    """A number raised to 0, 1, 2 ...: its second argument, which must be this range."""
+    """A number (the first argument) raised to the exponents in the second one."""
 
 
 @dataclass(frozen=True)
 class Factored(One):
-    """A factorization, or a solution by one, by a routine of LAPACK.  options: letters that the routine is given."""
+    """A factorization, or a solution by one, by a routine of LAPACK.  options: letters passed to the routine."""
 
     out: str
     args: tuple[str, ...]
@@ -88,7 +88,7 @@ class Factored(One):
 class Solve(One):
     """The solution of a system, an inverse, a Cholesky factor or a determinant (its op), by NumPy's inner loop.
 
-    Or all those of a stack of matrices.
+    For a stack of matrices, it has the results of all.
     """
 
     out: str

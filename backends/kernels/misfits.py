@@ -1,4 +1,8 @@
-"""Operators that raise where a length that they are given does not fit: kernels only know that length, and read on."""
+"""Checks, before a kernel runs, the lengths that values determine, as n in `x.reshape(n)`.
+
+A kernel only knows the length and would read past the end where array steps raise an error.  So it runs only if all
+such lengths are known to be right; indices and ends of slices are checked in the kernel itself.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,11 @@ from scanopt.program.memory import running
 __all__ = ["lengths_fit"]
 
 _LOOKED_AT = ("getitem",)
-"""Kernels look at each index, and at each end of a slice that is computed."""
+"""Operators that kernels check themselves: each index, and each computed end of a slice."""
 
 
 def lengths_fit(body: Body, known: Mapping[str, Operand]) -> bool:
-    """Whether all computed lengths are known to be right, as that of `x.reshape(n)` is where x has n elements."""
+    """Whether all computed lengths are known to be right, as n in `x.reshape(n)` is if x has n elements."""
     steps = (step for step in running(body.loop.body, known) if isinstance(step, Compute))
     parts = (node for node in walk(body.root.nodes) if isinstance(node, SetItem) and node.args[1] in known)
     return all(_fits(step, known) for step in steps) and all(_fills(node, known) for node in parts)
@@ -32,6 +36,6 @@ def _fits(step: Compute, known: Mapping[str, Operand]) -> bool:
 
 
 def _fills(node: SetItem, known: Mapping[str, Operand]) -> bool:
-    """Whether what is put into a part is no longer than that."""
+    """Whether a value that a part is set to broadcasts to the part."""
     part, put = known[node.part.out].shape, known[node.args[1]].shape
     return all(n in (1, m) for m, n in zip(part[::-1], put[::-1], strict=False))

@@ -1,8 +1,9 @@
-"""Elements looked up at places that lie by a number from their own, as of neighbours on a grid that closes on itself.
+"""Lowers lookups at places that differ from the loop's own place by a constant, as neighbours on a periodic grid.
 
-A row of such places, as `(arange(n) - 1) % n` or `maximum(arange(n) - 1, 0)`, differs from its own places by one number
-but at its ends.  These are gone through one by one; in the middle all places are in range, and the elements lie side by
-side.  Places that are the same along a row are looked at once for it.
+Places such as `(arange(n) - 1) % n` or `maximum(arange(n) - 1, 0)` are the loop's place plus a constant, except at the
+ends of a row.  The ends are run with all checks; in the middle, whose bounds are computed before, all places are in
+range and neighbouring elements are read, so compilers vectorize it.  A place that is the same along a row is checked
+once.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
 __all__ = ["row_at_places"]
 
 FAR = 1 << 58
-"""Numbers from which places are computed are nearer to 0: so no sum of them wraps."""
+"""Numbers from which places are computed must be nearer to 0 than this, so that no sum of them wraps."""
 MOST_NUMBERS = 8
 Part = Callable[[Expr, Expr, Callable[[Expr], dict[str, Scalar]]], tuple[Stmt, ...]]
-"""Writes operations on elements of a row, from a place on, so many.  It is given what tells values known at a place."""
+"""Writes operations on elements of a row, given the first place, the count, and a function that returns the values
+known at a place."""
 
 
 @dataclass(frozen=True)
 class _Near:
-    """Places that are `moved` from those of a row, which are at least each of `first` there, and less than all `ends`.
+    """Places that are the row's own places plus `moved`, for own places not below any of `first`, and below all `ends`.
 
-    numbers: what these are computed from.
+    numbers: the numbers from which these are computed.
     """
 
     moved: Expr = ZERO
@@ -39,11 +41,11 @@ class _Near:
     numbers: tuple[Expr, ...] = ()
 
     def from_on(self, x: Expr) -> _Near:
-        """Where they are at least a number."""
+        """The same, only where the places are at least x."""
         return replace(self, first=(*self.first, _minus(x, self.moved)))
 
     def below(self, x: Expr) -> _Near:
-        """Where they are less than a number."""
+        """The same, only where the places are less than x."""
         return replace(self, ends=(*self.ends, _minus(x, self.moved)))
 
 
@@ -68,7 +70,7 @@ def row_at_places(stage: Fused, axes: Axes, places: Sequence[Expr], w: Lowering,
 
 
 def _places(name: str, count: Expr, w: Lowering) -> _Near | None:
-    """Places that lie by a number from those of a row; None where they are others."""
+    """Describe an array of places as the row's own places plus a constant; None for other arrays."""
     if w.axes(name) != (count,) or w.dtype(name) != INDEX:
         return None
     if name in w.counted:
@@ -87,7 +89,7 @@ def _places(name: str, count: Expr, w: Lowering) -> _Near | None:
 
 
 def _moved(op: str, x: _Near, which: int, numbers: Sequence[Expr]) -> _Near | None:
-    """What an operation makes of places and numbers.  which: of its arguments the places are."""
+    """Apply an operation to places and numbers; None for other operations.  which: the argument that is the places."""
     x = replace(x, numbers=(*x.numbers, *numbers))
     match op, which, numbers:
         case "copy", _, ():
@@ -109,12 +111,12 @@ def _moved(op: str, x: _Near, which: int, numbers: Sequence[Expr]) -> _Near | No
 
 
 def _number(name: str, w: Lowering) -> Expr | None:
-    """A number that is known before."""
+    """The integer that a name is, if it is no array; None for an array."""
     return None if w.axes(name) or w.dtype(name) != INDEX else number_of(w.value(name))
 
 
 def _indices(stage: Fused, w: Lowering) -> list[tuple[str, Expr]]:
-    """The places that a stage looks elements up at, and the lengths of the axes that they are for."""
+    """The arrays of places at which a stage looks elements up, each with the length of the axis that it indexes."""
     found: dict[tuple[str, Expr], None] = {}
     for n in stage.nodes:
         x = w.value(n.args[0]) if isinstance(n, Lookup) else None
@@ -124,7 +126,7 @@ def _indices(stage: Fused, w: Lowering) -> list[tuple[str, Expr]]:
 
 
 def _middle(near: Mapping[tuple[str, Expr], _Near], count: Expr, w: Lowering) -> tuple[Var, Var]:
-    """The middle of a row, where all places are in range: where it starts, and where it ends."""
+    """Write the bounds of the middle of a row, where all places are in range; return them."""
     start, end = w.fresh("k"), w.fresh("k")
     first: Expr = ZERO
     last: Expr = count
@@ -140,7 +142,7 @@ def _middle(near: Mapping[tuple[str, Expr], _Near], count: Expr, w: Lowering) ->
 
 
 def _apart(near: Mapping[tuple[str, Expr], _Near], count: Expr, w: Lowering, part: Part) -> tuple[Stmt, ...]:
-    """The operations on elements in the middle of a row, and on those at its ends."""
+    """Write the operations on elements in the middle of a row, and on those at its ends."""
     start, end = _middle(near, count, w)
     which, here, there = w.fresh("k"), w.fresh("k"), w.fresh("k")
     behind = Do("equal", (Var(which), ONE), "bool", INDEX)
@@ -166,5 +168,5 @@ def _minus(x: Expr, y: Expr) -> Expr:
 
 
 def _near(x: Expr) -> Expr:
-    """A number, or one that is nearer to 0."""
+    """A number, clipped to +-FAR."""
     return x if isinstance(x, Lit) and abs(int(x.value)) < FAR else Do("clip", (x, Lit(-FAR), Lit(FAR)), INDEX, INDEX)

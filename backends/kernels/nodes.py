@@ -1,4 +1,7 @@
-"""The nodes of a loop: its operators in few kinds, derived from the program before any length is known."""
+"""Nodes, the form of a program between its operators and the statements of a kernel: the same operators in few kinds.
+
+They are derived from the program by `reading.py` and its siblings, before any length is known.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,15 @@ __all__ = [
 WHOLE = (None, None, None)
 """The slice of all of an axis."""
 REVERSED = (None, None, -1)
-"""The same backwards."""
+"""The slice of all of an axis, backwards."""
 
 
 IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
-"""What a reduction starts from; others start from the first elements."""
+"""The start of reductions; those not listed start from the first elements."""
 
 
 class NoForm(Exception):  # noqa: N818 (no error: the loop stays a loop of array steps)
-    """Why a loop has no kernel."""
+    """The reason why a loop has no kernel."""
 
 
 class NoOrder(NoForm):
@@ -46,7 +49,7 @@ class NoOrder(NoForm):
 
 @dataclass(frozen=True)
 class Map(One):
-    """An elementwise operation in C.  takes: dtypes that its arguments are cast to; like: what has its shape."""
+    """An elementwise operation in C.  takes: dtypes to which its arguments are cast; like: a name of the same shape."""
 
     out: str
     args: tuple[str, ...]
@@ -58,7 +61,7 @@ class Map(One):
 
 @dataclass(frozen=True)
 class Repeat(Map):
-    """An array broadcast along new axes; `counts` are the names of their lengths."""
+    """An array broadcast along new axes; `counts`: the names of their lengths."""
 
     counts: tuple[str, ...] = ()
 
@@ -70,7 +73,7 @@ class Lookup(Map):
 
 @dataclass(frozen=True)
 class Call(One):
-    """A NumPy inner loop over all elements.  whole: it must be one call, over the elements that NumPy would pass."""
+    """A call of a NumPy inner loop over all elements.  whole: it must be one call, over all that NumPy would pass."""
 
     out: str
     args: tuple[str, ...]
@@ -83,10 +86,10 @@ class Call(One):
 
 @dataclass(frozen=True)
 class View(One):
-    """Elements of an array by other indices: x[..] with numbers and slices, its axes in another order.
+    """A view of x: x[...] with numbers and slices, perhaps with its axes in another order.
 
-    axes: for each axis of the result that of x, with the slice that is taken of it, or None for a new one; the ends of
-    a slice may be names.  at: for axes of x that are gone, the index: a number or the name of one.
+    axes: for each axis of the result, the axis of x and the slice of it that is taken, or None for a new axis; the ends
+    of a slice may be names.  at: for each axis of x that the result lacks, the index: a number or the name of one.
     """
 
     out: str
@@ -97,7 +100,7 @@ class View(One):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The names that slices end at."""
+        """The names of computed ends of slices."""
         return tuple(p for x in self.axes if x is not None for p in x[1] if isinstance(p, str))
 
 
@@ -126,7 +129,7 @@ class Join(One):
 class RowAt(One):
     """In a loop, row t + shift of an array at step t, or the nearest row that it has.
 
-    behind: the array that it follows, in whose place rows are counted; "" for none.
+    behind: the array that it follows: rows are counted as if both were concatenated; "" for none.
     """
 
     out: str
@@ -138,7 +141,7 @@ class RowAt(One):
 
 @dataclass(frozen=True)
 class HasRow(One):
-    """In a loop, whether an array, of which it reads no element, has a row t + shift at step t."""
+    """In a loop, whether an array has a row t + shift at step t.  It reads no element of the array."""
 
     out: str
     args: tuple[str, ...]
@@ -161,7 +164,7 @@ class Length(One):
 class Reduce(One):
     """A reduction of an array over some axes: op is the ufunc that combines elements, in NumPy's order.
 
-    counted: the result is divided by the number of elements, of which `less` do not count.
+    counted: the result is divided by the number of elements less `less`.
     """
 
     out: str
@@ -202,7 +205,7 @@ class SetItem(One):
 
 @dataclass(frozen=True)
 class PartSet(Map):
-    """As `SetItem`, of a part by slices of all axes, as an operation on the elements of the result."""
+    """`SetItem` for a part given by slices of all axes, as an operation on the elements of the result."""
 
     part: View | None = None
     added: bool = False
@@ -245,10 +248,10 @@ class Check(One):
 
 @dataclass(frozen=True)
 class Count(One):
-    """How many rows of a trace a part needs; args: the rows that there are, and bounds of the part.
+    """The number of rows of a trace that a part needs; args: the number of rows, and the computed bounds of the part.
 
-    op: what of it is asked, as operation of these numbers.  bounds: of the part, "in" for those among the arguments.
-    exact: where the part is one row, that row must be there; else array steps run, which say what is wrong.
+    op: the operation on these numbers that gives it.  bounds: of the part, "in" for those among the arguments.  exact:
+    if the part is one row, that row must exist; else array steps run, which report the error.
     """
 
     out: str
@@ -261,12 +264,12 @@ class Count(One):
 
 @dataclass(frozen=True)
 class Evenly(Made):
-    """Evenly spaced integers: from three numbers, the first and the last determine the start and the step."""
+    """Evenly spaced integers, as by `arange`; args: three numbers, of which the first and last are start and step."""
 
 
 @dataclass(frozen=True)
 class Diagonal(Made):
-    """A matrix of ones on a diagonal and zeros beside it; args: its two lengths, and the column where it begins."""
+    """A matrix of ones on a diagonal and zeros elsewhere; args: its two lengths, and the column of the first 1."""
 
 
 @dataclass(frozen=True)
@@ -282,9 +285,9 @@ class Extreme(One):
 
 @dataclass(frozen=True)
 class Search(One):
-    """Indices at which elements are to be inserted into a sorted array.
+    """The indices at which elements would be inserted into a sorted array.
 
-    right: after equal elements.  rising: an array that does not rise is left to array steps.
+    right: after equal elements.  rising: array steps run if the array is not sorted.
     """
 
     out: str
@@ -296,7 +299,7 @@ class Search(One):
 
 @dataclass(frozen=True)
 class Sort(One):
-    """The elements along an axis, the least first, or their places.  op: which, and how, as "argsort stable"."""
+    """The elements along an axis sorted, or their order.  op: which, and by which algorithm, as "argsort stable"."""
 
     out: str
     args: tuple[str, ...]
@@ -307,7 +310,7 @@ class Sort(One):
 
 @dataclass(frozen=True)
 class Draw(One):
-    """Random numbers of a state, its first argument: uniform in [0, 1), or normal.  lead: how many axes states have."""
+    """Random numbers from a state, its first argument: uniform in [0, 1), or normal.  lead: axes of the states."""
 
     out: str
     args: tuple[str, ...]
@@ -318,7 +321,7 @@ class Draw(One):
 
 @dataclass(frozen=True)
 class Within(One):
-    """Its argument, all elements of which must lie between bounds; otherwise array steps run and report the error."""
+    """Its argument, whose elements must all lie between bounds; otherwise array steps run and report the error."""
 
     out: str
     args: tuple[str, ...]
@@ -331,7 +334,7 @@ class Within(One):
 
 @dataclass(frozen=True)
 class Fixed(One):
-    """A number that is the same in all calls."""
+    """A constant number."""
 
     out: str
     value: float
@@ -341,7 +344,7 @@ class Fixed(One):
 
 @dataclass(frozen=True)
 class Nonempty(One):
-    """Whether arrays have rows: in a kernel all have."""
+    """Whether arrays have rows: in a kernel always true."""
 
     out: str
     args: tuple[str, ...]
@@ -384,4 +387,4 @@ Single = (
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter
-"""What may change an array in place."""
+"""The nodes that may change an array in place."""

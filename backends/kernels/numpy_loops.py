@@ -1,7 +1,8 @@
-"""NumPy's own inner loops, and SciPy's: the functions that ufuncs call for a row of elements, as addresses.
+"""Finds the addresses of NumPy's and SciPy's inner loops: the functions that ufuncs call for a row of elements.
 
-`PyUFuncObject` is part of NumPy's public C interface: after the object's head four ints, then the functions, their
-data, and the types that they are for.  What is read there is compared with what NumPy says in Python first.
+Kernels call them to get NumPy's bits.  `PyUFuncObject` is part of NumPy's public C interface: after the object's head
+there are four ints, then the functions, their data, and their types.  Before any of this is used, it is compared with
+the attributes that the ufunc shows in Python.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from scanopt.backends.kernels.lapack import lapack_function
 __all__ = ["available", "inner_loop", "loop_dtypes"]
 
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-"""What kernels compute in."""
+"""The dtypes in which kernels compute."""
 
 
 class _Ufunc(ctypes.Structure):
-    """What follows the head of an object that is a ufunc."""
+    """The fields of a ufunc object after its head."""
 
     _fields_ = (
         ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
@@ -38,7 +39,7 @@ class _Ufunc(ctypes.Structure):
 
 
 def ufunc(name: str) -> Any:
-    """The ufunc of this name; those of np.clip and np.linalg by their own names.  None where there is none."""
+    """The ufunc of this name, also those behind np.clip and in np.linalg; None where there is none."""
     if name in SPECIAL:
         try:
             return special_function("numpy", name)
@@ -68,7 +69,7 @@ def _read(f: Any) -> _Ufunc:
 
 
 def _fits(f: Any) -> bool:
-    """Whether what stands in memory is what NumPy says in Python; the last test reads by a pointer."""
+    """Whether the fields in memory agree with the attributes in Python; only the last test follows a pointer."""
     s = _read(f)
     if (s.nin, s.nout, s.nargs, s.ntypes) != (f.nin, f.nout, f.nargs, f.ntypes):
         return False
@@ -83,7 +84,7 @@ def _types(s: _Ufunc, i: int) -> bytes:
 
 @cache
 def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
-    """The addresses of the function and the data of a ufunc for arguments and result of these dtypes, if it has one.
+    """The addresses of the function and the data of a ufunc for arguments and a result of these dtypes, if it has one.
 
     >>> inner_loop("tanh", ("float64", "bool")) is None
     True
@@ -103,7 +104,7 @@ def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
 
 @cache
 def loop_dtypes(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The dtypes that a ufunc computes in for arguments of these, its result last; None where kernels do not.
+    """The dtypes in which a ufunc computes for arguments of these dtypes, its result last; None where kernels cannot.
 
     >>> loop_dtypes("divide", ("int64", "float32"))
     ('float64', 'float64', 'float64')

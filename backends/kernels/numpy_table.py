@@ -1,4 +1,4 @@
-"""The table of functions that NumPy has for C, at the places that its headers give them."""
+"""Reads NumPy's table of C functions (`_ARRAY_API`), at the places that NumPy's headers define."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ def _table() -> ctypes.Array[ctypes.c_void_p] | None:
 
 
 def entry_of(place: int) -> int:
-    """The address at a place of the table; 0 where it is not there."""
+    """The address at a place of the table; 0 where the table is not available."""
     table = _table()
     return (table[place] or 0) if table is not None else 0

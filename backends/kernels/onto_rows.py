@@ -1,6 +1,7 @@
-"""Rows that a loop keeps hold, until they are made, what they are made of: no memory is needed beside them.
+"""A lowering decision: an operand of a kept row is stored in the place of that row, until the row overwrites it.
 
-A value may lie there if it is of the same size and last read, element by element, where the row is made.
+So it needs no memory of its own.  It is right if the operand has the same axes and dtype, and if it is last read,
+element by element, where the row is computed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["made_in_rows"]
 
 
 def made_in_rows(stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering) -> None:
-    """Give values the places of rows that are made of them.  wanted: names that are read afterwards."""
+    """Assign to operands the places of rows that are computed from them.  wanted: names that are read afterwards."""
     for i, stage in enumerate(stages if not w.device and not w.part and not w.prefixes else ()):
         if not isinstance(stage, Fused) or stage.joins or stage.filled or is_few(stage.axes):
             continue
@@ -28,7 +29,7 @@ def made_in_rows(stages: Sequence[Stage | Reading], wanted: Collection[str], w: 
 def _made_for(
     stage: Fused, maker: Stage | Reading, stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering
 ) -> list[str]:
-    """What a stage makes that another one alone reads, element by element."""
+    """The results of `maker` that only `stage` reads, element by element."""
     if not isinstance(maker, Call | Fused) or (isinstance(maker, Fused) and (maker.joins or maker.filled)):
         return []
     others = {a for s in stages if s is not stage and not isinstance(s, Length) for a in read_by(s)} | {*wanted}

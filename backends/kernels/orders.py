@@ -1,9 +1,9 @@
-"""In which order NumPy adds up the products of small matrices and vectors: found out by trials.
+"""Finds out by trials in which order NumPy adds up the products of small matrices and vectors.
 
-BLAS adds the products of an element in an order of its own, which depends on lengths and strides, never on values: one
-after the other, in blocks of four, in several sums side by side.  Here each element of a product is computed in all of
-these orders, for elements of all sizes, and compared with what NumPy gives.  So a kernel can write small products out,
-with the same bits and without a call.
+BLAS adds the products of an element in an order that depends on lengths and strides, never on values: one after the
+other, in blocks of four, or in several sums side by side.  Here each element of a product is computed in all of these
+orders, for factors of all sizes, and compared with NumPy's result.  So a kernel can write small products out
+(`small_products.py`), with the same bits and without a call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OneProduct:
 
 @dataclass(frozen=True)
 class EmptySum:
-    """The number that sums start from."""
+    """The zero from which sums start."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SumOfTwo:
 
 @dataclass(frozen=True)
 class UnlessZero:
-    """A sum, or 0 where the factor that is one number is 0: `np.dot` then adds nothing, not even what is infinite."""
+    """A sum, or 0 where the factor that is one number is 0: `np.dot` then adds nothing, not even infinite products."""
 
     sum: Order
     left: bool
@@ -62,7 +62,7 @@ class UnlessZero:
 Order = OneProduct | EmptySum | FusedSum | SumOfTwo | UnlessZero
 _Sample = tuple[list[float], list[float], float]
 _SEEDS, _TRIES = 4, 40
-"""So many sums of each element: in another order, about half of those of ordinary numbers have other bits."""
+"""The numbers of trials: with ordinary numbers, another order gives other bits in about half of them."""
 _Block = Callable[[Sequence[int]], Order]
 
 
@@ -78,12 +78,12 @@ def _second_first(places: Sequence[int]) -> Order:
 
 
 def _pairs(a: int, b: int, c: int, d: int) -> _Block:
-    """Four products in two sums of two."""
+    """A block that adds four products in two sums of two."""
     return lambda x: SumOfTwo(_chain([x[a], x[b]]), _chain([x[c], x[d]]))
 
 
 def _four_sums(a: int, b: int, c: int, d: int) -> _Block:
-    """Every fourth product in a sum of its own; then these, by pairs."""
+    """A block that adds every fourth product to one of four sums, and these by pairs."""
 
     def order(x: Sequence[int]) -> Order:
         sums = [_chain(x[i::4]) for i in range(4)]
@@ -101,7 +101,7 @@ _TAILS: tuple[tuple[_Block, int] | None, ...] = (None, (_second_first, 2), (_cha
 
 
 def _orders(count: int) -> Iterator[Order]:
-    """The orders in which so many products may be added: the first by fours, the rest together, or one by one."""
+    """Yield the orders in which `count` products may be added: the first by fours, the rest together or one by one."""
     seen: set[Order] = set()
     for start, end, head, tail, fused in product((False, True), (False, True), _HEADS, _TAILS, (True, False)):
         found = _order(count, head, tail, fused)
@@ -135,7 +135,7 @@ def _order(count: int, head: tuple[_Block, bool] | None, tail: tuple[_Block, int
 
 
 def _from_zero(order: Order) -> Order:
-    """The order, each of its sums started from zero."""
+    """The order with each of its sums started from zero."""
     match order:
         case OneProduct(place=i):
             return FusedSum(i, EmptySum())
@@ -150,11 +150,11 @@ def _from_zero(order: Order) -> Order:
 def orders_of(
     dtype: str, dims: tuple[int, int, int], left: tuple[int, int], right: tuple[int, int]
 ) -> tuple[Order, ...] | None:
-    """Of each element of a product of matrices the order in which its products are added; None if it is not known.
+    """For each element of a product of matrices, the order in which NumPy adds its products; None if unknown.
 
     dims: m, k and n.  left, right: strides in bytes.
     """
-    if fused_sum(dtype) is None or min(*left, *right) < 1 or left == right[::-1]:  # of a matrix and itself turned: half
+    if fused_sum(dtype) is None or min(*left, *right) < 1 or left == right[::-1]:  # x @ x.T: BLAS computes half of it
         return None
     samples = _samples(dtype, dims, left, right)
     found: list[Order] = []
@@ -170,7 +170,7 @@ def orders_of(
 def _samples(
     dtype: str, dims: tuple[int, int, int], left: tuple[int, int], right: tuple[int, int]
 ) -> list[list[_Sample]]:
-    """By element of a product: factors of its sum, and what NumPy gives."""
+    """For each element of a product, samples: the factors of its sum, and NumPy's result."""
     m, k, n = dims
     trial = PlainProduct(dtype, dims, left, right)
     rng = np.random.default_rng(0)
@@ -181,7 +181,7 @@ def _samples(
 
 
 def _same(order: Order, sample: _Sample, dtype: str) -> bool:
-    """Whether an order gives the bits that NumPy gave; NaNs count as equal."""
+    """Whether an order gives NumPy's bits; NaNs count as equal."""
     x, y, expected = sample
     found = _sum(order, x, y, _rounded(dtype), fused_sum(dtype))
     if math.isnan(found):
@@ -201,7 +201,7 @@ def _sum(order: Order, x: list[float], y: list[float], rounded: Any, fused: Any)
 
 
 def _rounded(dtype: str) -> Any:
-    """Rounds a sum or a product of two numbers of a dtype, computed in double precision, as that dtype does."""
+    """The function that rounds to a dtype what was computed of two of its numbers in double precision."""
     return (lambda x: ctypes.c_float(x).value) if dtype == "float32" else float
 
 

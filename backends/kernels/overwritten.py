@@ -1,8 +1,9 @@
-"""States whose new value is written where the old one lies: no element of it waits for other elements of the old one.
+"""Decides which states of a loop are updated in place: the new value overwrites the old one.
 
-The loop that makes the new value reads the old one element by element, in the same place, or not at all; whatever else
-reads the old value is needed for the new one, and so runs before.  Or parts of the old value are set, and nothing reads
-it afterwards.
+It is right if no element of the new value needs other elements of the old one after these are overwritten: the loop
+that computes the new value reads the old one element by element, at the same place, or not at all, and every other
+reader of the old value is needed for the new one, and so runs before.  Or only parts of the old value are set, and
+nothing reads the old value afterwards.
 """
 
 from __future__ import annotations
@@ -47,16 +48,16 @@ __all__ = [
 
 
 def overwritten(nested: Nested, views: Mapping[str, str], w: Lowering) -> dict[int, tuple[str, ...]]:
-    """The states, by number, that each step may write over the ones before, and their names while it sets parts first.
+    """The states, by number, whose update may overwrite them, with their names while parts are set before that.
 
-    views: by name of what is only a view of an array that array, which is made where the view is to lie.
+    views: for each name that is only a view of an array, that array, which is then computed in the view's place.
     """
     found = {i: _set_first(s, nested, w) for i, s in enumerate(nested.loop.states)}
     return {i: names for i, names in found.items() if _is_overwritten(nested.loop.states[i], names, nested, views, w)}
 
 
 def _set_first(s: CarriedState, nested: Nested, w: Lowering) -> tuple[str, ...]:
-    """What a state is called while parts of it are set, before all of it is written over; where it may lie."""
+    """The names of a state while parts of it are set, before all of it is overwritten; () if not in place."""
     if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim:
         return ()
     made = {n.args[0]: n for n in nested.nodes if isinstance(n, Setting)}
@@ -98,16 +99,16 @@ def _is_overwritten(
 
 _DONE = (Reduce, Extreme, Running, Search, Sort)
 _READING = (Call, Product, Products, *_DONE)
-"""What has read its arguments, and points to none of them, once it is done."""
+"""The nodes that have read their arguments, and keep no pointer to them, once they are done."""
 
 
 def _is_smaller_part(n: Node, tap: str, w: Lowering) -> bool:
-    """Whether it is an element, or a row, or another part of fewer axes, of which there can be a copy."""
+    """Whether a node is a view with fewer axes, such as an element or a row, of which a copy can be made."""
     return isinstance(n, View) and tap not in n.args[1:] and len(w.axes(n.out)) < len(w.axes(tap))
 
 
 def _is_handed_on(n: Node, maker: Nested, nested: Nested, row: str) -> bool:
-    """Whether it only is what a loop inside starts from that gives the state its new value, in its last row."""
+    """Whether a node is only the start of a nested loop whose last row is the new state."""
     if not isinstance(n, View) or n.at or n.axes != (None, *((i, WHOLE) for i in range(len(n.axes) - 1))):
         return False
     kept = {k.value for k in maker.loop.keeps if k.out == row and k.rows == 1}
@@ -120,7 +121,7 @@ def _is_handed_on(n: Node, maker: Nested, nested: Nested, row: str) -> bool:
 
 
 def note_overwritten(update: str, tap: str, pointer: str, nodes: Sequence[Node], w: Lowering) -> None:
-    """Note that a state is written over, and which parts of it are copied before, or handed on as they are.
+    """Note that a state is overwritten, which parts of it must be copied before, and which a nested loop starts from.
 
     tap: its name before that.  pointer: of its memory.
     """
@@ -131,7 +132,7 @@ def note_overwritten(update: str, tap: str, pointer: str, nodes: Sequence[Node],
 
 
 def idle_test(stage: Fused, w: Lowering) -> Expr | None:
-    """What holds where a stage changes a state that it writes over; None where it may always change it."""
+    """The test under which a stage changes a state that it overwrites; None if it may always change it."""
     made = {n.out: n for n in stage.nodes}
     node = chosen_over(stage, w)
     if node is None:
@@ -145,7 +146,7 @@ def idle_test(stage: Fused, w: Lowering) -> Expr | None:
 
 
 def chosen_over(stage: Fused, w: Lowering) -> Map | None:
-    """The choice between what a state was and what it may become that is all that a stage makes, over the state."""
+    """The choice between the old state and a new value, if a stage computes only this, over the old state."""
     made = {n.out: n for n in stage.nodes}
     stored = [name for name in made if name in w.stored]
     if len(stored) != 1 or stored[0] not in w.over or stage.filled or any(isinstance(n, Lookup) for n in stage.nodes):
@@ -155,7 +156,7 @@ def chosen_over(stage: Fused, w: Lowering) -> Map | None:
 
 
 def factors(name: str, made: Mapping[str, Map]) -> Iterator[str]:
-    """Tests that all hold where one does."""
+    """Yield the tests that must all hold for a test to hold."""
     n = made.get(name)
     if n is not None and n.dtype == "bool" and n.op in ("bitwise_and", "logical_and") and {*n.takes} == {"bool"}:
         yield from (x for a in n.args for x in factors(a, made))
@@ -168,7 +169,7 @@ def _by_element(n: Node, tap: str, w: Lowering) -> bool:
 
 
 def _needed(name: str, made: dict[str, Node]) -> set[str]:
-    """What a value is made of, itself included."""
+    """The names on which a value depends, itself included."""
     found, todo = {name}, [name]
     while todo:
         n = made.get(todo.pop())
@@ -179,14 +180,14 @@ def _needed(name: str, made: dict[str, Node]) -> set[str]:
 
 
 _STANDING = (Map, Call, View, Take, Setting, Product, Nested, *_DONE)
-"""What reads its arguments where it stands."""
+"""The nodes that read their arguments when they run, not later through a view."""
 
 
 def changed_in_place(nested: Nested, kept_all: Collection[str], w: Lowering) -> dict[int, tuple[str, ...]]:
-    """By number of a state of which each step sets parts its names meanwhile, the last one its update.
+    """For each state of which steps only set parts, by number, its names while they do, the last one being its update.
 
-    Nothing may read the state after it was updated; of parts that are read then there are copies.  kept_all: what is
-    kept at all steps.
+    Nothing may read the state after it was changed; parts that are read later are copied.  kept_all: names of which all
+    rows are kept.
     """
     found = {i: _changes(s, nested, kept_all, w) for i, s in enumerate(nested.loop.states)}
     return {i: names for i, names in found.items() if names}
@@ -200,7 +201,7 @@ def _changes(s: CarriedState, nested: Nested, kept_all: Collection[str], w: Lowe
     while names[0] in made or names[0] in links:
         names.insert(0, made[names[0]].args[0] if names[0] in made else links[names[0]].before)
     if made.keys().isdisjoint(names) and len(names) < 3:
-        return ()  # all of it is made by a loop inside, in its place
+        return ()  # a nested loop computes all of it in place
     loop, tap = nested.loop, s.taps[0][1]
     others = [*(x.update for x in loop.states if x is not s), loop.until]
     seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
@@ -219,7 +220,10 @@ def _changes(s: CarriedState, nested: Nested, kept_all: Collection[str], w: Lowe
 
 @dataclass(frozen=True)
 class _Link:
-    """A loop inside that changes an array.  before, first: its names before, and as what it starts from; row: after."""
+    """A nested loop that changes an array in place.
+
+    before, first: the array's name before, and as the loop's initial rows; row: the last row that the loop keeps.
+    """
 
     maker: Nested
     before: str
@@ -228,7 +232,7 @@ class _Link:
 
 
 def _links(nested: Nested, w: Lowering) -> dict[str, _Link]:
-    """By name of an array that a loop inside makes of another one, in its last row, how it does."""
+    """For each array that a nested loop computes from another one, as its last row, how it does so."""
     makers = {n.outs[i]: n for n in nested.nodes if isinstance(n, Nested) for i in range(len(n.outs))}
     views = {n.out: n for n in nested.nodes if isinstance(n, View)}
     found: dict[str, _Link] = {}
@@ -245,7 +249,7 @@ def _links(nested: Nested, w: Lowering) -> dict[str, _Link]:
 
 
 def note_links(names: Collection[str], pointer: str, nested: Nested, w: Lowering) -> None:
-    """Note that loops inside change a state where it lies.  names: of the state meanwhile; pointer: of its memory."""
+    """Note that nested loops change a state in place.  names: of the state meanwhile; pointer: of its memory."""
     for out, link in _links(nested, w).items():
         if out in names:
             w.homes[link.row], w.handed_on[link.first] = (pointer, ZERO), pointer
@@ -257,17 +261,17 @@ def _is_last(name: str, last: Setting, nested: Nested, w: Lowering) -> bool:
 
 
 def _read_late(name: str, last: Setting | Nested, nested: Nested, w: Lowering, first: str = "") -> set[str] | None:
-    """The rows of a value that are read when a part of it is set or later, so that there must be copies of them.
+    """The views of a value that are read when a part of it is set, or later, and so must be copied before.
 
-    None where that is not enough: something else reads it then, or a view is needed after the step.  first: the view of
-    it that the last reader, a loop inside, starts from, and changes in place.
+    None where copies do not suffice: something else reads the value then, or a view is needed after the step.  first:
+    the view from which the last reader, a nested loop, starts, and which it changes in place.
     """
     at, views, late = nested.nodes.index(last), dict[str, View | Take](), set[str]()
-    small = not isinstance(last, SetItem) or bool(last.part.at)  # a larger part is computed in a place of its own
+    small = not isinstance(last, SetItem) or bool(last.part.at)  # a larger part may be computed directly in the array
     for i, n in enumerate(nested.nodes):
         args = n.args[1:] if i == at and not isinstance(n, Nested) else n.args
         reads = {a for a in args if a == name or a in views}
-        if not reads or first in n.outs or isinstance(n, Length):  # which reads no element
+        if not reads or first in n.outs or isinstance(n, Length):  # a length reads no element
             continue
         too_late = i >= at or not (isinstance(n, _STANDING) or _gives_numbers(n))
         if too_late and name in reads:
@@ -284,12 +288,12 @@ def _read_late(name: str, last: Setting | Nested, nested: Nested, w: Lowering, f
 
 
 def _gives_numbers(node: Node) -> bool:
-    """Whether it is a branch whose results are numbers, which lie in no array."""
+    """Whether a node is a branch whose results are all numbers, so none is a view."""
     return isinstance(node, Fork) and not any(r.type.ndim for r in node.branch.results)
 
 
 def with_settings_late(nested: Nested, w: Lowering) -> Nested:
-    """A loop whose steps set parts of states once all that reads these has run: they may change them in place."""
+    """Move the nodes that set parts of states behind all readers of these states, so that they can work in place."""
     nodes = [*nested.nodes]
     for s in () if w.device else nested.loop.states:
         made = {n.args[0]: n for n in nodes if isinstance(n, Setting)}

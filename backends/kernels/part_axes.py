@@ -1,8 +1,8 @@
-"""The axis along which a kernel can be split into parts, each on a thread: its steps are independent along it.
+"""Finds axes along which a kernel can be split into parts that run on threads: its steps are independent along them.
 
 Each part runs the same operations as the whole, on fewer elements, so the bits are the same: C rounds every element
 alike, and so do NumPy's inner loops, except for those whose rounding is known to depend on the number of elements.
-Axes of these, of products, random numbers and sums are not split.
+Axes of these, of products, of random numbers and of sums are not split.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from scanopt.program.ir import Loop
 __all__ = ["PartAxis", "part_axes", "why_none"]
 
 VECTOR, PAGE = 16, 512
-"""Elements that lie together of which parts hold a multiple: so many are in a line of the cache, or in two; and of
-arrays that are gone through row by row in a page of memory, below which parts of rows take longer than rows."""
+"""Parts hold a multiple of this many adjacent elements: as many as are in one or two cache lines; or, in arrays that
+are gone through row by row, as many as are in a page of memory, since smaller parts of rows take longer."""
 
 
 @dataclass(frozen=True)
 class PartAxis:
     """An axis along which a kernel can be split into parts.
 
-    lengths: of a part.  of: by name which axis of it that is.  axis: one of these.  unit: a part has a multiple of so
-    many elements along it, but for the last.  packed: whether parts of all results are packed.
+    lengths: of a part.  of: for each name that has the axis, its number.  axis: one of these.  unit: each part, except
+    the last, has a multiple of so many elements along it.  packed: whether parts of all results are packed.
     """
 
     lengths: Lengths
@@ -81,12 +81,12 @@ def _loops(body: Body) -> Iterator[Loop]:
 
 
 def _leads(axes: tuple[Expr, ...], place: int | None) -> bool:
-    """Whether what lies along an axis lies together."""
+    """Whether a range of an axis is contiguous in memory: all axes before it have length 1."""
     return place is not None and all(n == ONE for n in axes[:place])
 
 
 def _of_results(body: Body, classes: AxisClasses) -> list[int]:
-    """The sets of axes that all results have: of rows, the first; of the results of a program, the second as well."""
+    """The sets of axes that all results have, as first axis of their rows; in a whole program, also as second axis."""
     found: list[int] = []
     for c in range(len(classes.lengths.classes)):
         places = [(classes.lengths.axes[k.value], classes.place(k.value, c)) for k in body.loop.keeps]
@@ -96,7 +96,7 @@ def _of_results(body: Body, classes: AxisClasses) -> list[int]:
 
 
 def _dependent(body: Body, classes: AxisClasses, c: int) -> str:
-    """What is not independent along the axes of a set, in words; "" if nothing."""
+    """What is not independent along the axes of a set, for messages; "" if nothing."""
     for node in walk(body.root.nodes):
         if not _kept(node, classes, c):
             return _WORDS.get(type(node), type(node).__name__.lower())

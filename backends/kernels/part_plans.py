@@ -1,6 +1,6 @@
-"""A kernel called in parts, each on a thread, if the predicted work pays for waking the threads.
+"""Calls a kernel in parts on several threads (`workers.py`), if the predicted work pays for waking the threads.
 
-The number of parts depends only on lengths, numbers of steps and processors; the bits do not depend on it.
+The number of threads depends only on lengths, numbers of steps and processors; the bits do not depend on it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ __all__ = ["PAYS", "PartKernels", "PartedPlan", "Threads"]
 Array = np.ndarray[Any, Any]
 Shapes = Mapping[str, tuple[int, ...]]
 PAYS = 75_000.0
-"""Nanoseconds of predicted work of each part: to wake a thread and to wait for it takes 10,000 to 30,000."""
+"""The least nanoseconds of predicted work per thread: waking a thread and waiting for it takes 10,000 to 30,000."""
 
 
 PIECES = 3
-"""Parts for each thread: one that the system does not run for a while leaves the others' work to them."""
+"""Parts per thread: if the system suspends a thread for a while, others take its remaining parts."""
 
 
 @dataclass(frozen=True)
 class Threads:
-    """On how many threads a kernel may run: `most`, or None for as many as there are processors.
+    """The threads on which a kernel may run.  most: their number, or None for as many as there are processors.
 
-    wait: whether the kernel of parts is waited for; else it is made beside calls on one thread.
+    wait: whether calls wait until the kernel of parts is compiled; else they run on one thread until then.
     """
 
     most: int | None = None
@@ -54,7 +54,7 @@ class Threads:
 
 @dataclass
 class PartKernels:
-    """The kernels of a body that go through parts of an axis: for each pattern of lengths and each axis one."""
+    """The kernels of a body that handle a part of an axis: one for each pattern of lengths and each axis."""
 
     body: Body
     threads: Threads
@@ -62,7 +62,7 @@ class PartKernels:
     made: dict[tuple[Pattern, int], Variant | str] = field(default_factory=dict[tuple[Pattern, int], Any])
 
     def plan(self, pattern: Pattern, lengths: Lengths, shapes: Shapes, steps: Mapping[str, int]) -> PartedPlan | None:
-        """The plan for a call in parts.  steps: by name those of loops inside, where they are known."""
+        """Plan calls in parts; None if they must run on one thread.  steps: of nested loops, by name, where known."""
         limit = self.threads.limit()
         if limit < 2:
             return None
@@ -78,7 +78,7 @@ class PartKernels:
         return PartedPlan(self, (pattern, best), axes[best], shapes, work)
 
     def variant(self, key: tuple[Pattern, int]) -> Variant | str:
-        """A kernel of parts; or why there is none."""
+        """Make a kernel of parts, once; or return why there is none."""
         if key not in self.made:
             axes = self.axes[key[0]]
             assert not isinstance(axes, str)
@@ -87,17 +87,17 @@ class PartKernels:
                 self.made[key] = Variant.of(lowered(self.body, axis.lengths, part=axis.of))
             except NoForm as reason:
                 self.made[key] = str(reason)
-            except Exception as error:  # a kernel of parts is never needed
+            except Exception as error:  # the kernel of the whole can always run instead
                 self.made[key] = f"{type(error).__name__}: {error}"
         return self.made[key]
 
     def texts(self) -> tuple[str, ...]:
-        """The kernels of parts that are compiled."""
+        """The texts of the kernels of parts that are compiled."""
         found = [v for v in list(self.made.values()) if isinstance(v, Variant)]
         return tuple(v.text for v in found if v.build.function is not None)
 
     def told(self) -> str:
-        """On how many threads calls run, and why on no more."""
+        """Say on how many threads calls run, and why on no more."""
         limit = self.threads.limit()
         if limit < 2:
             return "on one thread"
@@ -114,7 +114,7 @@ class PartKernels:
 
 @dataclass
 class PartedPlan:
-    """A call in parts for arguments of certain shapes."""
+    """Calls a kernel in parts, for arguments of certain shapes."""
 
     kernels: PartKernels
     key: tuple[Pattern, int]
@@ -129,7 +129,7 @@ class PartedPlan:
         return self.shapes[self.axis.axis[0]][self.axis.axis[1]]
 
     def count(self, n: int) -> int:
-        """On how many threads n steps run."""
+        """The number of threads on which n steps run."""
         if self.work.alone > self.work.shared:
             return 1
         return max(
@@ -137,7 +137,7 @@ class PartedPlan:
         )
 
     def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
-        """The number of steps taken, or a negative status; None where it is to run on one thread."""
+        """Run the parts; return the number of steps taken, or a negative status; None: run on one thread instead."""
         count = self.count(n)
         if count < 2:
             return None
@@ -170,7 +170,7 @@ class PartedPlan:
 
 @dataclass
 class KernelPart(Plan):
-    """A kernel for a part of an axis.  first: where it begins; whole: the length of the axis; of: see `PartAxis`."""
+    """The plan of one part of an axis.  first: where it begins; whole: the length of the axis; of: see `PartAxis`."""
 
     first: int = 0
     whole: int = 0
@@ -189,6 +189,6 @@ class KernelPart(Plan):
         return super()._number(name, told)
 
     def called(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int:
-        """The number of steps taken, or a negative status."""
+        """Run the part; return the number of steps taken, or a negative status."""
         size, known = self._layout
         return self._call(function, (n, known), given, outs, np.empty(size + ALIGNED, "uint8"))

@@ -1,7 +1,8 @@
-"""Parts of arrays that end where values say, written so that kernels have a form: x[arange(a, b)] is x[a:b].
+"""A pass on the steps of nested loops: rewrites parts whose bounds are computed into forms that kernels have.
 
-The greatest or least of such a part and of a number is that number where the part is empty.  Of rows that are alike,
-alone or behind others, of which the last one is read, none is made.
+x[arange(a, b)] becomes x[a:b], with checks that the places are consecutive and in range; array steps run where they are
+not.  The maximum or minimum of such a part and a number becomes a branch that gives the number if the part is empty.
+Repeated rows of which only the last one is read are not made.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ _WHERE = "the places are not in order within the array"
 def with_parts_by_ends(
     steps: Sequence[Step], wanted: Collection[str], types: Types, top: bool = False
 ) -> tuple[Step, ...]:
-    """Steps in which loops inside loops have such parts.
+    """Rewrite the steps in nested loops.
 
-    wanted: names that are read afterwards.  top: whether the steps are those of a program, which run once.  types: of
-    all names, to which names made here are added.
+    wanted: names that are read afterwards.  top: whether the steps are those of a program, which run once, and are
+    left. types: of all names; names made here are added.
     """
     if not top:
         there = (_counted_anyway(x, types) for x in _with_rows_that_are_there(steps))
@@ -60,7 +61,7 @@ def with_parts_by_ends(
 
 
 def _counted_anyway(x: Step, types: Types) -> Step:
-    """A step that makes evenly spaced integers where a loop runs, without the guard: kernels count, and make none."""
+    """Drop the guard of a step that makes evenly spaced integers only if a loop runs: kernels do not store them."""
     op = guarded(x.op) if isinstance(x, Compute) else None
     if op is None or not isinstance(x, Compute):
         return x
@@ -69,7 +70,7 @@ def _counted_anyway(x: Step, types: Types) -> Step:
 
 
 def _counted_deeper(steps: Sequence[Step], types: Types) -> Iterator[Step]:
-    """Steps where evenly spaced integers that a loop inside a loop reads are made in the step that reads them."""
+    """Move evenly spaced integers into the loop whose nested loops read their rows."""
     counted = {x.out: x for x in steps if isinstance(x, Compute) and counts_up(x, types)}
     for x in steps:
         if (
@@ -85,12 +86,12 @@ def _counted_deeper(steps: Sequence[Step], types: Types) -> Iterator[Step]:
 
 
 def _reads_rows(steps: Sequence[Step], name: str) -> bool:
-    """Whether a loop reads the rows of an array."""
+    """Whether any loop among the steps reads rows of an array."""
     return any(r.source == name for x in all_steps(steps) if isinstance(x, Loop) for r in x.reads)
 
 
 def _reading(steps: Sequence[Step], names: Mapping[str, str]) -> tuple[Step, ...]:
-    """Steps of which loops read rows of other arrays.  names: of these, by the names of those that they read now."""
+    """Rename the sequences that loops read.  names: the new names, by the old ones."""
 
     def read(x: Step) -> Step:
         if not isinstance(x, Loop):
@@ -105,7 +106,7 @@ def _of_last(x: Step) -> bool:
 
 
 def readers_of(steps: Sequence[Step], wanted: Collection[str]) -> Mapping[str, Sequence[Step]]:
-    """By name the steps that read it, where it is not read afterwards."""
+    """For each name that is not read afterwards, the steps that read it."""
     found: dict[str, list[Step]] = {}
     for x in steps:
         for name in dict.fromkeys(names_read(x)):
@@ -114,7 +115,7 @@ def readers_of(steps: Sequence[Step], wanted: Collection[str]) -> Mapping[str, S
 
 
 def first_index(step: Step, name: str) -> object:
-    """What a step reads along the first axis of an array, if it reads parts of that alone."""
+    """The index along the first axis of an array that a step reads a part of; None for other steps."""
     if isinstance(step, Compute) and step.op.name == "getitem" and step.args[0] == name not in step.args[1:]:
         index = step.op.options["index"]
         return next(iter(index), None) if isinstance(index, tuple) else None
@@ -122,13 +123,13 @@ def first_index(step: Step, name: str) -> object:
 
 
 def joins_rows(x: Step) -> bool:
-    """Whether a step adds rows behind others."""
+    """Whether a step concatenates two arrays along the first axis."""
     joins = isinstance(x, Compute) and x.op.name == "concatenate" and x.op.options["axis"] % x.type.ndim == 0
     return joins and isinstance(x, Compute) and len(x.args) == 2
 
 
 def _with_rows_that_are_there(steps: Sequence[Step]) -> Iterator[Step]:
-    """Steps without branches for arrays without rows: in a kernel, what is read of these has none."""
+    """Remove branches that test whether arrays have rows: in a kernel all arrays have."""
     tests = {x.out for x in steps if isinstance(x, Compute) and x.op.name == "has_rows"}
     plain = {
         x.condition
@@ -154,7 +155,7 @@ def _with_rows_that_are_there(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def _without_repeats(steps: Sequence[Step], wanted: Collection[str], types: Types) -> Iterator[Step]:
-    """Steps that make no rows that are alike, as of a state that a loop does not change, to read the last one."""
+    """Remove repeated rows, as of a state that a loop does not change, of which only the last one is read."""
     readers, alike, joined = readers_of(steps, wanted), dict[str, str](), dict[str, Compute]()
     for x in steps:
         if not isinstance(x, Compute):
@@ -182,7 +183,7 @@ def _without_repeats(steps: Sequence[Step], wanted: Collection[str], types: Type
 
 
 def _counted(x: Compute, relation: str, types: Types) -> Iterator[Step]:
-    """A look at a number of rows: there is one, or it is none below 0."""
+    """Yield a check of a number of rows: that it is greater than 0 ("gt"), or not negative ("ge")."""
     zero, some = f"{x.out}#zero", f"{x.out}#some"
     types |= dict.fromkeys((zero, some), TensorType("int64", ()))
     op = Op.make("require", relation=relation, error="IndexError", message="there is no row")
@@ -191,12 +192,12 @@ def _counted(x: Compute, relation: str, types: Types) -> Iterator[Step]:
 
 
 def _only(steps: Sequence[Step], name: str, places: tuple[int, ...]) -> bool:
-    """Whether all of some steps read rows of an array at one of these places."""
+    """Whether all readers take a row of an array, at one of these places."""
     return bool(steps) and all(first_index(x, name) in places for x in steps)
 
 
 def _one_join(steps: Sequence[Step], name: str, readers: Mapping[str, Sequence[Step]]) -> bool:
-    """Whether rows are only joined with others, and only the last of all is read."""
+    """Whether rows are only joined behind others, and only the last row of that is read."""
     if len(steps) != 1 or not joins_rows(steps[0]):
         return False
     (x,) = steps
@@ -206,12 +207,12 @@ def _one_join(steps: Sequence[Step], name: str, readers: Mapping[str, Sequence[S
 
 
 def counts_up(x: Compute, types: Types) -> bool:
-    """Whether it makes evenly spaced integers."""
+    """Whether a step makes evenly spaced integers."""
     return x.op.name == "arange" and x.type.dtype == "int64" and all(types[a].dtype in _INTEGERS for a in x.args)
 
 
 def counted_by(x: Compute, of: Callable[..., str]) -> tuple[str, str, str]:
-    """Where evenly spaced integers begin, how far they are apart, and how many there are.  of: computes a number."""
+    """The names of the first of evenly spaced integers, their spacing, and their number.  of: adds a step."""
     first, last, apart = (of("cast", a, dtype="int64") for a in x.args)
     zero = of("subtract", apart, apart)
     of("require", apart, zero, relation="ne", error="ValueError", message="a step of 0")
@@ -220,7 +221,7 @@ def counted_by(x: Compute, of: Callable[..., str]) -> tuple[str, str, str]:
 
 
 def _evenly(steps: Sequence[Step], types: Types) -> dict[str, tuple[Compute, tuple[tuple[str, str], ...]]]:
-    """By name of evenly spaced integers what makes them, and by what numbers they are then moved, and how."""
+    """For each name of evenly spaced integers, the step that makes them, and the additions that shift them."""
     found: dict[str, tuple[Compute, tuple[tuple[str, str], ...]]] = {}
     for x in steps:
         if not isinstance(x, Compute):
@@ -239,7 +240,7 @@ def _evenly(steps: Sequence[Step], types: Types) -> dict[str, tuple[Compute, tup
 def _as_part(
     x: Step, evenly: Mapping[str, tuple[Compute, tuple[tuple[str, str], ...]]], types: Types
 ) -> Iterator[Step]:
-    """What is read at evenly spaced places as a slice; array steps run where these do not lie one after the other."""
+    """Yield a read at evenly spaced places as a slice, with checks that the places are consecutive and in range."""
     index = x.op.options["index"] if isinstance(x, Compute) and x.op.name == "getitem" else ()
     if not isinstance(x, Compute) or not isinstance(index, tuple) or index.count("array") != 1:
         yield x
@@ -280,7 +281,7 @@ def _as_part(
 
 
 def where_it_runs(step: Step, idle: Collection[str], types: Types) -> tuple[Step, ...]:
-    """A number that is computed where a loop runs, as a branch where that may take no step.
+    """Write a number that is computed only if a loop runs as a branch, if the loop may take no step.
 
     idle: the numbers of steps of such loops.
     """
@@ -302,7 +303,7 @@ def where_it_runs(step: Step, idle: Collection[str], types: Types) -> tuple[Step
 def _with_starts_of_extremes(
     steps: Sequence[Step], wanted: Collection[str], new: Collection[str], types: Types
 ) -> Iterator[Step]:
-    """Steps where extremes of parts that may be empty are branches.  new: those that are made slices here."""
+    """Write extremes of parts that may be empty as branches.  new: the parts that became slices here."""
     readers, parts, gone = readers_of(steps, wanted), {*new}, dict[str, Compute]()
     for x in steps:
         if not isinstance(x, Compute):
@@ -319,21 +320,20 @@ def _with_starts_of_extremes(
 
 
 def _meets(x: Compute, steps: Sequence[Step]) -> bool:
-    """Whether the greatest of some numbers is that of a fold (`recurrences.py`): without numbers it is what it starts
-    from, and not an error."""
+    """Whether an extreme is that of a fold (`recurrences.py`): of no elements it is the start, not an error."""
     if len(steps) != 1 or not isinstance(steps[0], Compute) or x.out != f"{steps[0].out}#r":
         return False
     return steps[0].op.name == _EXTREMES[x.op.name] and steps[0].args[1] == x.out != steps[0].args[0]
 
 
 def _is_part(x: Compute) -> bool:
-    """Whether it is x[:i] or x[i:]: x[i:j] has most often a fixed length."""
+    """Whether a step is x[:i] or x[i:] with a computed i; x[i:j] usually has a fixed length."""
     index = x.op.options["index"] if x.op.name == "getitem" else ()
     return isinstance(index, tuple) and any(isinstance(i, tuple) and i.count("in") == 1 for i in index)
 
 
 def _or_first(x: Compute, extreme: Compute, types: Types) -> Iterator[Step]:
-    """The greater of a number and the greatest of a part, or that number."""
+    """Yield a branch: the extreme of a number and of a part, or, if the part is empty, the number."""
     rows, some, then, first = (f"{x.out}#{part}" for part in ("rows", "some", "then", "first"))
     types |= {rows: TensorType("int64", ()), some: TensorType("bool", ())} | dict.fromkeys((then, first), x.type)
     yield Compute(rows, Op.make("shape_i", axis=0), extreme.args, types[rows])

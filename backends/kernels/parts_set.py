@@ -1,4 +1,8 @@
-"""Parts of arrays that are set: what lies around them is copied, and operations write their results into them."""
+"""Lowers setting a part of an array: decides whether it is done in place, and writes operations' results into the part.
+
+Where the array is only made to be changed, the change is in place.  Otherwise a new array is made: operations that only
+compute the part write into it directly, and only the elements around the part are copied.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ def with_parts_noted(
 
 
 def _set_one_after_another(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> None:
-    """Of an array that is only made to have a part set, where it is made by setting another part: both in one place."""
+    """Let an array be changed in place if it is itself made by setting a part of another, and nothing else reads it."""
     made = {n.out for n in nodes if isinstance(n, SetItem) and not is_few(w.axes(n.out))}
     for n in reversed(nodes):
         if isinstance(n, SetItem) and n.out in made - w.in_place and w.dtype(n.args[0]) == n.dtype:
@@ -61,7 +65,7 @@ def _set_one_after_another(nodes: Sequence[Node], wanted: Collection[str], w: Lo
 def _change_only_copy(
     n: Setting, nodes: Sequence[Node], made: Collection[str], wanted: Collection[str], w: Lowering
 ) -> None:
-    """Have an array changed that one of `made` is and nothing else reads, where the result is wanted."""
+    """Let a node change its first argument in place, if that is one of `made` and nothing else reads it."""
     x = n.args[0]
     others = [m for m in nodes if x in m.args and m is not n]
     if x in made and x not in (*wanted, *w.repeated, *w.homes, *n.args[1:]) and not others:
@@ -71,10 +75,10 @@ def _change_only_copy(
 
 
 def _with_sums_apart(nodes: Sequence[Node], w: Lowering) -> list[Node]:
-    """The nodes, where what is added to a part of an array is added before the part is set.
+    """Replace an addition to a part of an array by a sum and a setting of the part.
 
-    Thus it is added where it is computed, and only what lies around the part is copied.  What is changed in place is
-    left.
+    Then the sum is fused with the computation of its terms, and only the elements around the part are copied.  Arrays
+    changed in place are left.
     """
     found: list[Node] = []
     for n in nodes:
@@ -94,7 +98,7 @@ def _with_sums_apart(nodes: Sequence[Node], w: Lowering) -> list[Node]:
 def with_parts_set(
     stages: Sequence[AnyStage], axes: Mapping[str, Axes], wanted: Collection[str], in_place: Collection[str]
 ) -> list[AnyStage]:
-    """The stages, where operations whose results only become a part of an array write them there.
+    """Let stages whose result only becomes a part of an array write it there.
 
     in_place: the arrays that are changed, not copied.
     """
@@ -116,10 +120,10 @@ def with_parts_set(
 
 
 def _repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The arrays that repeat a number, and views of them, that need not be made.
+    """The arrays that repeat one number, and views of them, that need not be made.
 
-    Only operations on elements read them, or only parts of copies are set, of them or of their rows: a copy repeats the
-    number once more.
+    Only elementwise operations may read them, or nodes that copy them, or their rows, and set a part of the copy: those
+    write the number themselves.
     """
     found: set[str] = set()
     for n in nodes:
@@ -149,9 +153,9 @@ def _is_by_element(n: Node) -> bool:
 
 
 def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:
-    """Arrays that are only made to have parts at places, or rows, set: they are made where the result is.
+    """Let arrays that are only made to have parts at indices, or rows, set be changed in place.
 
-    made: what nodes write where they are told to.
+    made: the names that nodes can write to a given place.
     """
     for n in reversed(nodes):
         if not w.device and isinstance(n, Setting) and n.out not in w.in_place and _is_small(n, w):
@@ -159,7 +163,7 @@ def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Co
 
 
 def _is_small(n: Setting, w: Lowering) -> bool:
-    """Whether it sets parts at places, an element, or a row; of larger parts, what lies around them is copied."""
+    """Whether a node sets parts at indices, an element, or a row; for larger parts, copying the rest is better."""
     if isinstance(n, Scatter):
         return True
     axes = w.axes(n.out)
@@ -175,9 +179,9 @@ def _is_only_set(row: str, loop: Nested, w: Lowering) -> bool:
 
 
 def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
-    """The part of the result that a node sets, and where it starts.
+    """The part of the result that a node sets, as an array, and the index where it starts.
 
-    What lies around it is copied first, unless it is there already.
+    The elements around it are copied first, unless they are there already.
     """
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if node.out in w.in_place:
@@ -190,7 +194,7 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
     starts, strides = part_of(node.part, whole, w)
     pointer = w.pointer(node.dtype)
     if node.out not in w.in_place:
-        filled = isinstance(x, Scalar) and node.out not in w.joined  # of which the part is there already
+        filled = isinstance(x, Scalar) and node.out not in w.joined  # in a joined array, the part is there already
         if node.added or filled or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
             w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
         else:
@@ -203,14 +207,14 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
 
 
 def keeps_around(s: CarriedState, nodes: Sequence[Node]) -> bool:
-    """Whether each step sets the same part of a state: what lies around it in a row of memory stays as it is."""
+    """Whether each step sets the same part of a state: then the elements around it in a row never change."""
     n = next((n for n in nodes if isinstance(n, SetItem) and n.out == s.update), None)
     fixed = n is not None and not n.part.ends and all(isinstance(at, int) for _, at in n.part.at)
     return n is not None and fixed and (1, n.args[0]) in s.taps
 
 
 def _copied_around(node: SetItem, x: Array | Scalar, whole: Array, starts: Axes, w: Lowering) -> None:
-    """Copy what lies before and behind the part, axis by axis: the rest of the axes before is done by then."""
+    """Copy the elements before and behind the part along each axis, within the part along the axes before."""
     part = dict(zip((i and i[0] for i in node.part.axes), w.axes(node.part.out), strict=True))
     for axis, (start, length) in enumerate(zip(starts, whole.axes, strict=True)):
         size = part.get(axis, ONE)

@@ -1,4 +1,7 @@
-"""Where the elements of a part of an array lie, by numbers, slices and computed indices."""
+"""Lowers indices: expressions for where a part of an array lies, given numbers, slices and computed indices.
+
+Computed indices are checked; if one is out of range, the kernel fails and array steps report the error.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ __all__ = ["from_the_start", "index_of", "out_of_range", "part_of", "row_of"]
 
 
 def part_of(node: View, x: Array, w: Lowering) -> tuple[Axes, Axes]:
-    """Where a part of x starts along each axis of x, and how far apart its elements are along its own axes."""
+    """The start of a part of x along each axis of x, and the strides of the part along its own axes."""
     starts: list[Expr] = [ZERO] * len(x.axes)
     for axis, at in node.at:
         starts[axis] = index_of(w, at, x.axes[axis])
@@ -48,9 +51,9 @@ def part_of(node: View, x: Array, w: Lowering) -> tuple[Axes, Axes]:
 
 
 def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted: Expr) -> Expr:
-    """Where a slice starts whose ends are computed, after a check that it has as many elements as planned for.
+    """The start of a slice with computed ends; writes the check that its length is `wanted`.
 
-    The first slice of those whose length steps decide says what that is.
+    If steps decide that length, the first slice that has it sets it instead.
     """
     first, found = _ends(w, part, length)
     if isinstance(wanted, Var) and w.grows(wanted):
@@ -66,7 +69,7 @@ def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted
 
 
 def _ends(w: Lowering, part: tuple[int | str | None, ...], length: Expr) -> tuple[Expr, Expr]:
-    """Where a slice starts, and how many elements it has; a negative number for none."""
+    """The start of a slice, and its number of elements, which may be negative for an empty one."""
     start, stop, step = part
     if step == -1 and start is not None:  # down to the first element
         first = _end(w, start, Lit(-1), length, plus(length, Lit(-1)))
@@ -84,7 +87,7 @@ def _end(w: Lowering, end: int | str, least: Expr, length: Expr, most: Expr) -> 
 
 
 def index_of(w: Lowering, place: int | str, length: Expr) -> Expr:
-    """A nonnegative index, after a check; if that fails, the loop is left to array steps, which report the error."""
+    """A nonnegative index; writes its check, after which a kernel fails and array steps report the error."""
     if isinstance(place, str):
         return row_of(w, Cast(number_of(w.value(place)), INDEX), length)
     if not isinstance(length, Lit):
@@ -95,7 +98,7 @@ def index_of(w: Lowering, place: int | str, length: Expr) -> Expr:
 
 
 def row_of(w: Lowering, place: Expr, length: Expr) -> Expr:
-    """A computed index; a negative one counts from the end."""
+    """A computed index, checked; a negative one counts from the end."""
     name = w.fresh("j")
     w.code.append(Let(name, from_the_start(place, length), INDEX))
     return _in_range(w, Var(name), length)
@@ -113,5 +116,5 @@ def from_the_start(place: Expr, length: Expr) -> Expr:
 
 
 def out_of_range(place: Expr, length: Expr) -> Expr:
-    """Whether a place is none of an axis of this length, by one comparison: without a sign what is below 0 is large."""
+    """Whether a place is out of range, by one comparison: as an unsigned number, a negative one is large."""
     return Do("greater_equal", (Cast(place, "uint64"), Cast(length, "uint64")), "bool", "uint64")

@@ -1,7 +1,7 @@
-"""Elements of a state that a step may change, by their places: all others are left alone.
+"""Lowers elementwise updates that change a state only at some places: the loop goes through those places only.
 
-A step that chooses by the places of elements, as `where((places > i) & (places % i == 0), 0, s)`, goes through those
-that it says, if the state is written over: some from here to there, each of them or every so many.
+An update such as `where((places > i) & (places % i == 0), 0, s)`, written over the state, leaves all other elements
+unchanged.  The bounds and the stride of the places are taken from its condition.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scanopt.backends.kernels.values import Axes, Scalar, element_of, nest
 __all__ = ["Elements", "changes_few", "through_changes"]
 
 Elements = Callable[[Sequence[Expr], dict[str, Scalar]], tuple[Stmt, ...]]
-"""Writes what is done with the elements at some places, where some values are known, by name."""
+"""Writes the operations on the elements at a place, given known values, by name."""
 _TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
 @dataclass
 class _Places:
-    """The first place, the one behind the last one, and how many they lie apart.  tests: which all of them pass."""
+    """The places to go through: the first, the one behind the last, the stride.  tests: which all of them pass."""
 
     start: Expr
     end: Expr
@@ -42,7 +42,7 @@ class _Places:
 
 
 def changes_few(node: Nested, w: Lowering) -> bool:
-    """Whether the steps of a loop change their only state at one place each, or at every so many, as it seems."""
+    """Whether the steps of a loop seem to change their only state at single places, or at evenly spaced ones."""
     states, made = node.loop.states, {n.out: n for n in node.nodes if isinstance(n, Map)}
     choice = made.get(states[0].update) if len(states) == 1 else None
     if choice is None or choice.op != "where" or choice.args[2] not in {tap for _, tap in states[0].taps}:
@@ -57,7 +57,7 @@ def changes_few(node: Nested, w: Lowering) -> bool:
 def through_changes(
     stage: Fused, counts: Axes, names: Sequence[str], places: Sequence[Expr], elements: Elements, w: Lowering
 ) -> tuple[Stmt, ...]:
-    """The loop of a stage through the elements that it may change.  names: of the loops; places: in these."""
+    """Write the loop of a stage over the elements that it may change.  names: of the loops; places: by these."""
     found = _places(stage, counts[0], w) if len(places) == 1 and places[0] != ZERO else None
     if found is None:
         code = nest(counts, names, elements(places, {}))
@@ -82,7 +82,7 @@ def through_changes(
 
 
 def _places(stage: Fused, length: Expr, w: Lowering) -> _Places | None:
-    """The places that a choice over a state says; None where it says nothing of places."""
+    """The places at which a choice may change a state; None if its condition does not restrict places."""
     node, made = chosen_over(stage, w), {n.out: n for n in stage.nodes}
     if node is None or node.args[2] != w.over[node.out] or stage.axes in w.prefixes:
         return None
@@ -105,7 +105,7 @@ def _places(stage: Fused, length: Expr, w: Lowering) -> _Places | None:
 
 
 def _divisor(test: Map, made: Mapping[str, Map], stage: Fused, w: Lowering) -> Expr | None:
-    """The number by which places are to be divisible, where it is this that a test says; 0 divides all of them."""
+    """The number by which places must be divisible, if a test says this."""
     n, zero = made.get(test.args[0]), _number(test.args[1], made, w)
     if n is None or test.op != "equal" or zero != ZERO or n.op != "remainder" or n.takes != (INDEX, INDEX):
         return None
@@ -127,5 +127,5 @@ def _number(name: str, made: Mapping[str, Map], w: Lowering) -> Expr | None:
 
 
 def _times_at_least(x: Expr, y: Expr) -> Expr:
-    """How many times y makes up x or more."""
+    """x / y, rounded up."""
     return Do("floor_divide", (plus(x, plus(y, Lit(-1))), y), INDEX, INDEX)

@@ -1,9 +1,9 @@
-"""Steps whose places are known to be in range look at none of them.
+"""A pass on a loop of steps, as it is printed: writes the steps in which all places are in range without checks.
 
-Where places move by one from step to step, it is known before the first step in which of them all are elements of
-their axis.  These are written a second time, without comparisons; compilers make better loops of them.  There what
-holds a place in range, as max(i - 1, 0), does nothing, and places also tell whether what is read is what the
-step before has set (`last_set.py`): it always is, or never.
+If places move by one from step to step, the range of steps in which all are in range is known before the first one.
+Those steps are written a second time without comparisons, which compilers optimize better.  In them, a clamp such as
+max(i - 1, 0) does nothing, and the reads that compare their place with the one set last (`last_set.py`) are resolved:
+they always read the element that the step before has set, or never.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from scanopt.backends.kernels.walks import expressions, inside, made_in, variabl
 __all__ = ["InRange", "chooses", "in_range"]
 
 MOST_STATEMENTS = 60
-"""Steps with more statements are not written twice."""
+"""The most statements of a step that is written twice."""
 FEWEST_STEPS = 8
-"""A number of steps that is known and less is not worth a comparison before them."""
+"""If a loop is known to have fewer steps, it is not worth the test before them."""
 FAR = 2**62
-"""Where places that begin at less move, no integer wraps."""
+"""Places that start below this size cannot wrap while they move."""
 
 
 @dataclass(frozen=True)
 class InRange:
-    """Of a loop the steps from `first` on and before `end`, in which all places are in range, without comparisons.
+    """The steps of a loop from `first` to before `end`, in which all places are in range, without checks.
 
-    before, after: what is to be done before and after them.
+    before, after: statements before and after them.
     """
 
     steps: Steps
@@ -63,7 +63,7 @@ class InRange:
 
 
 def in_range(x: Steps) -> InRange | None:
-    """The steps without comparisons of places; None where that is not worth it."""
+    """The steps of a loop without checks of places; None where that is not worth it."""
     every = [*inside(x.body)]
     some = isinstance(x.count, Lit) and x.count.value < FEWEST_STEPS
     if some or len(every) > MOST_STATEMENTS or any(isinstance(s, For | Steps | Inner | Helper | Break) for s in every):
@@ -87,7 +87,7 @@ def in_range(x: Steps) -> InRange | None:
 
 
 def _along(known: KnownSteps) -> tuple[list[_Along], list[Expr], set[str]]:
-    """Places that move, by where they begin; tests of those that do not; the names of all of them."""
+    """The places that move, by where they begin; tests for those that do not move; the names of all of them."""
     moving: dict[tuple[tuple[tuple[str, int], ...], int, Expr], list[int]] = {}
     tests, gone = list[Expr](), set[str]()
     for name, (form, length) in known.checks.items():
@@ -111,7 +111,7 @@ _Along = tuple[Expr, int, Expr, int, int]
 def _between(base: Expr, slope: int, length: Expr, least: int, greatest: int) -> tuple[Expr, Expr]:
     """The first step in which places are in range, and the one after the last.
 
-    They begin at base and a constant, from the least to the greatest one.
+    They begin at `base` plus constants between `least` and `greatest`.
     """
     if slope > 0:
         return _minus(Lit(-least), base), _minus(plus(length, Lit(-greatest)), base)
@@ -123,7 +123,7 @@ def _minus(a: Expr, b: Expr) -> Expr:
 
 
 def chooses(body: Sequence[Stmt]) -> bool:
-    """Whether a step does, or reads, something only where a condition holds."""
+    """Whether a step has a branch or a choice."""
     every = [*inside(body)]
     values = (y for x in every for y in expressions(x))
     return any(isinstance(x, If) for x in every) or any(isinstance(y, Do) and y.op == "where" for y in values)
@@ -141,7 +141,7 @@ def _all(tests: Iterable[Expr | None], op: str = "logical_and") -> Expr | None:
 
 
 def _unchecked(body: Sequence[Stmt], gone: set[str], held: Mapping[str, HeldPlace]) -> list[Stmt]:
-    """A body without the comparisons of some places."""
+    """A body without the checks of some places."""
     found, before = list[Stmt](), None
     for x, after in zip_longest(body, body[1:]):
         place = wrapped(x, after) if after else None
@@ -164,9 +164,9 @@ def _unchecked(body: Sequence[Stmt], gone: set[str], held: Mapping[str, HeldPlac
 def _told_apart(
     body: tuple[Stmt, ...], gone: set[str], known: KnownSteps, count: Expr
 ) -> tuple[tuple[Stmt, ...], list[Expr], tuple[Stmt, ...]]:
-    """Reads that need not compare their place with the one set last, tests for that, and what is read before.
+    """Resolve reads that compare their place with the one set last; return the body, tests for that, and early reads.
 
-    That is what the very first step reads, where each other one reads what the step before it has set.
+    If each step reads the element that the step before has set, only the very first step reads memory, before the loop.
     """
     last = {x.name: (i, x.value) for i, x in enumerate(body) if isinstance(x, Set)}
     forms = {name: known.checks[name][0] for name in gone}
@@ -195,7 +195,7 @@ def _told_apart(
 
 
 def _noted(body: Sequence[Stmt]) -> dict[str, str]:
-    """By variable for the place of what was set last that for what it was set to."""
+    """For each variable for the place set last, the variable for its value."""
     found: dict[str, str] = {}
     for given, x in pairwise(body):
         match given, x:
@@ -212,7 +212,7 @@ def _noted(body: Sequence[Stmt]) -> dict[str, str]:
 
 
 def _not_noted(body: tuple[Stmt, ...], pairs: Mapping[str, str]) -> tuple[tuple[Stmt, ...], tuple[Stmt, ...]]:
-    """Steps that do not note what they set where none of them reads it, and what is to be noted after them: nothing."""
+    """Remove the notes of what was set last if no step reads them, and return statements that clear them afterwards."""
     read = {name for x in inside(body) for y in expressions(x) for name in variables(y)}
     gone = {noted: value for noted, value in pairs.items() if read.isdisjoint((noted, value))}
     names = {*gone, *gone.values()}
@@ -221,9 +221,10 @@ def _not_noted(body: tuple[Stmt, ...], pairs: Mapping[str, str]) -> tuple[tuple[
 
 
 def _read_early(given: Stmt, read: Set, body: Sequence[Stmt], forms: Mapping[str, MovingPlace], var: str) -> Set | None:
-    """The integer that the first step reads, read before it into what is handed on; None where that is not possible.
+    """A statement that reads, before the loop, the integer that the first step reads; None where that is not possible.
 
-    given: what the step reads where it does not read anew.  Of floats gcc would write the steps once more for NaN.
+    given: the statement that takes the remembered value.  Only integers: for floats gcc would duplicate the steps for
+    NaN.
     """
     load = read.value
     if not isinstance(load, Load) or not isinstance(given, Set) or not isinstance(given.value, Var):
@@ -236,7 +237,7 @@ def _read_early(given: Stmt, read: Set, body: Sequence[Stmt], forms: Mapping[str
 
 
 def _coordinates(place: Expr) -> list[tuple[Expr, Expr]]:
-    """The places along axes that one among all elements is made of, and how far elements lie apart along these."""
+    """Split the index of an element into places along axes, each with its stride."""
     match place:
         case Do(op="add", args=(a, b)):
             return [*_coordinates(a), *_coordinates(b)]
@@ -252,9 +253,9 @@ def _apart(
     known: KnownSteps,
     count: Expr,
 ) -> tuple[Expr | None, ...] | None:
-    """Tests each of which tells that no step reads what the one before has set; () where each does.
+    """Tests each of which shows that no step reads the element that the step before has set; () if every step does.
 
-    One that is None holds.  None alone where that is not known.
+    A test that is None always holds.  None in place of all if nothing is known.
     """
     if [n for _, n in read] != [n for _, n in set_]:
         return None

@@ -1,7 +1,8 @@
-"""A place that was compared with the length of its axis is not compared again in the same step.
+"""A pass on the statements of a kernel: removes checks of places that an earlier statement has made.
 
-What follows a comparison reads the place that it has found.  Loops inside compare anew: they are written twice where
-their places move (`places_in_range.py`).
+Later statements use the place that the first check has computed.  A place is the same if its expression and length are,
+and none of their variables has changed since.  Nested loops check again: where their places move, they are written
+twice (`places_in_range.py`).
 """
 
 from __future__ import annotations
@@ -19,39 +20,39 @@ __all__ = ["with_places_compared_once"]
 
 @dataclass
 class _Known:
-    """What holds where a statement stands.
+    """The facts that hold before a statement.
 
-    places: by place and length the variable of the place; same: by variable what it was set to be the same as.
+    places: for each checked place and length, the variable of the place; same: for each copied variable, its original.
     """
 
     places: dict[tuple[Expr, Expr], Var] = field(default_factory=dict[tuple[Expr, Expr], Var])
     same: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
     def copy(self) -> _Known:
-        """The same, for what stands in a branch."""
+        """A copy, for the statements in a branch."""
         return _Known({**self.places}, {**self.same})
 
     def forget(self, names: set[str]) -> None:
-        """Variables have got other values."""
+        """Forget facts about variables whose values have changed."""
         self.places = {
             k: j for k, j in self.places.items() if names.isdisjoint(y for x in (*k, j) for y in variables(x))
         }
         self.same = {v: x for v, x in self.same.items() if v not in names and names.isdisjoint(variables(x))}
 
     def key(self, place: Expr, length: Expr) -> tuple[Expr, Expr]:
-        """A place and a length, of the variables that they were made of first."""
+        """A place and a length, with copied variables replaced by their originals."""
         return with_variables(_plain(place), self.same), with_variables(_plain(length), self.same)
 
 
 def with_places_compared_once(code: Sequence[Stmt]) -> list[Stmt]:
-    """The statements of a kernel without comparisons of places that others before them have made."""
+    """Return the statements of a kernel without repeated checks of places."""
     found: dict[str, Expr] = {}
     left = _left(code, _Known(), found)
     return [with_values(x, lambda y: with_variables(y, found)) for x in left] if found else [*code]
 
 
 def _left(code: Sequence[Stmt], known: _Known, found: dict[str, Expr]) -> list[Stmt]:
-    """The statements that are left.  found: gets the variables of places that are left out, and what they are."""
+    """Return the remaining statements.  found: gets the variables of removed checks, with their values."""
     left: list[Stmt] = []
     passed = False
     for x, after in zip_longest(code, code[1:]):
@@ -73,7 +74,7 @@ def _left(code: Sequence[Stmt], known: _Known, found: dict[str, Expr]) -> list[S
 
 
 def _inside(x: Stmt, known: _Known, found: dict[str, Expr]) -> Stmt:
-    """A statement, and what is left of those in it."""
+    """A statement, with the repeated checks inside it removed."""
     match x:
         case For(body=body) | Steps(body=body):
             return replace(x, body=tuple(_left(body, _Known(), found)))
@@ -85,5 +86,5 @@ def _inside(x: Stmt, known: _Known, found: dict[str, Expr]) -> Stmt:
 
 
 def _plain(x: Expr) -> Expr:
-    """An expression; of an integer cast to its own dtype that integer."""
+    """An expression, without a cast to its own dtype."""
     return x.arg if isinstance(x, Cast) and x.arg.dtype == x.dtype else x

@@ -1,4 +1,4 @@
-"""Plans of kernels by shapes; each is found once."""
+"""Remembers the plans of kernels by the shapes of arguments, so that each is made once."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Shapes = tuple[tuple[int, ...], ...]
 Key = tuple[Shapes, tuple[int, ...]]
 """Shapes, and the numbers that lengths depend on."""
 PLANS = 64
-"""So many lists of shapes are remembered."""
+"""The most keys that are remembered."""
 
 Found = TypeVar("Found")
 
 
 class NoFitError(Exception):
-    """Shapes of arguments that do not fit."""
+    """The shapes of arguments do not fit."""
 
 
 class PlanCache(Generic[Found]):
-    """By key what runs for such arguments, None where array steps have to.
+    """The plans by key; None for arguments for which array steps have to run.
 
-    make: finds it; where it raises NoFitError, array steps tell what does not fit.  Anything else that it raises is a
-    mistake of ours: array steps run, and a warning tells of it.
+    make: makes a plan.  If it raises NoFitError, array steps run and report what does not fit.  Any other error of it
+    is a bug: array steps run, with a warning.
     """
 
     def __init__(self, make: Callable[[Shapes, tuple[int, ...]], Found | None]) -> None:

@@ -1,4 +1,7 @@
-"""One kernel for arguments of certain shapes: its arguments are prepared once, so that calling it is cheap."""
+"""Plans: kernels for arguments of certain shapes; numeric arguments are computed once, so that calls are cheap.
+
+A plan also decides, by trials, how each product of matrices is made, and calls the kernel with memory for its results.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 Numbers = Sequence[tuple[str, int, int]]
 ROOM = 1 << 20
-"""Bytes to begin with for rows of a loop that may end early, where 1,024 rows are no more."""
+"""Bytes allocated first for the rows of a loop that may end early, or 1,024 rows if these take more."""
 NO_ROOM = -2
 _OF_TILES = ("tiled", "across")
 
@@ -46,7 +49,7 @@ class Variant:
 
     @staticmethod
     def of(recipe: Recipe) -> Variant:
-        """The kernel of a recipe, yet to be built."""
+        """Make the kernel of a recipe; it is not compiled yet."""
         text = c_text(recipe.kernel, recipe.loops)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         if any(n.tiling for n in recipe.numbers):
@@ -64,20 +67,20 @@ class InParts(Protocol):
     """A kernel that can be called in parts, each on a thread."""
 
     def count(self, n: int) -> int:
-        """On how many threads n steps run."""
+        """The number of threads on which n steps run."""
         ...
 
     def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
-        """The number of steps taken, or a negative status; None where it is to run on one thread."""
+        """Run the parts; return the number of steps taken, or a negative status; None: run on one thread instead."""
         ...
 
 
 @dataclass
 class Plan:
-    """A variant for arguments of certain shapes.
+    """A kernel for arguments of certain shapes.
 
-    shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products of which it is not
-    known yet whether they are made of tiles, by the number that says so.  parted: what calls it in parts.
+    shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products for which it is not
+    decided yet whether they are made of tiles, by the argument that says so.  parted: calls it in parts on threads.
     """
 
     body: Body
@@ -104,11 +107,11 @@ class Plan:
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
 
     def _lay_out(self, chosen: frozenset[Number]) -> None:
-        """Note the places of scratch memory, and all numbers.  chosen: which ways of products are taken."""
+        """Fix the layout of scratch memory, and all numbers.  chosen: the numbers of the ways of products in use."""
         self._layout = self._layout_for(chosen)
 
     def _layout_for(self, chosen: frozenset[Number]) -> tuple[int, list[tuple[str, int, int]]]:
-        """The bytes of scratch memory, and all numbers."""
+        """The number of bytes of scratch memory, and all numeric arguments."""
         recipe = self.variant.recipe
         unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n.kind in _OF_TILES and n not in chosen}
         unused |= {i for n in chosen if n.tiling for i in n.tiling.copies}
@@ -120,35 +123,35 @@ class Plan:
 
     @cached_property
     def _at_once(self) -> tuple[int, list[tuple[str, int, int]]]:
-        """The same where no rows of products are made ahead, as for factors that are not packed."""
+        """The layout in which no rows of products are made ahead, for arguments that are not packed."""
         return self._layout_for(self._tried - self._ahead)
 
     @property
     def size(self) -> int:
-        """Bytes of scratch memory."""
+        """The number of bytes of scratch memory."""
         return self._layout[0]
 
     @property
     def given(self) -> list[tuple[int, int]]:
-        """What the kernel is given: for each array 0 and the number of the outer name, 1 and that of the result, 2."""
+        """For each array of the kernel: 0 and the number of the outer name, 1 and that of the result, or 2: scratch."""
         return [(kind, self._arguments[i][0] if kind == 0 else i) for kind, i in self._where]
 
     def results(self) -> list[tuple[Shape, Any]]:
-        """Shapes and dtypes of the results of a program."""
+        """The shapes and dtypes of the results of a program."""
         return list(zip(self.rows, self._dtypes, strict=True))
 
     @cached_property
     def work(self) -> float:
-        """How many elements its values have: about what it goes through in one step of each loop."""
+        """The number of elements of all its values: about the work of one step of each loop."""
         return float(sum(prod(shape) for shape in self.shapes.values()))
 
     def row_bytes(self) -> list[int]:
-        """By result the bytes of a row, where there may be fewer rows than there is room for; else 0."""
+        """For each result, the bytes of a row if it may have fewer rows than allocated; else 0."""
         rows = [prod(shape[1:]) * d.itemsize for shape, d in zip(self.rows, self._dtypes, strict=True)]
         return [n if i in self.body.ended else 0 for i, n in enumerate(rows)]
 
     def packed_numbers(self) -> list[int]:
-        """The numbers that the kernel of a program is given where all arguments are packed."""
+        """The numeric arguments of a program's kernel for arrays that are all packed."""
         found: list[int] = []
         for kind, i, value in self._layout[1]:
             if not kind:
@@ -160,14 +163,14 @@ class Plan:
         return found
 
     def _place(self, i: int, taken: Sequence[Given]) -> tuple[int, int]:
-        """Of an array that is given: whether it is an argument, a result or scratch, and its number."""
+        """For array argument i of the kernel: whether it is an argument, a result or scratch memory, and its number."""
         g = self.variant.recipe.given[i]
         if g.kind == "scratch":
             return 2, 0
         return (1, g.keep) if g.kind == "out" else (0, taken.index(g))
 
     def _number(self, name: str, told: Mapping[Number, int]) -> tuple[str, int, int]:
-        """Of a number that is given: its kind, what it is of, and its value where that is known."""
+        """For a numeric argument: its kind ("": known), the number of its array, and its value or axis."""
         recipe = self.variant.recipe
         if name in self._known:
             return "", 0, self._known[name]
@@ -185,7 +188,7 @@ class Plan:
         return number.kind, number.keep, 0
 
     def settle(self) -> None:
-        """Find out which products are made of tiles, once these are compiled; until then none is, of the same bits."""
+        """Decide which products are made of tiles, once these are compiled; until then none is, with the same bits."""
         build = library()
         if build.function or build.poll():
             self.variant.with_tiles()
@@ -200,9 +203,9 @@ class Plan:
             self.open = {}
 
     def run(self, function: Any, n: int, arrays: Sequence[Array], kept: Any = None) -> list[Array] | None:
-        """What the loop keeps after at most n steps; None where array steps have to run.
+        """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run.
 
-        kept: has the memory of the last call as `memory`, to be used again.
+        kept: an object whose attribute `memory` is the scratch memory of the last call, to be reused.
         """
         if self.open:
             self.settle()
@@ -219,7 +222,7 @@ class Plan:
             for k, at in zip(loop.keeps, self._kept, strict=True)
         ]
         packed = not self._ahead or all(x.flags.c_contiguous for x in given)
-        size, known = self._layout if packed else self._at_once  # another thread may change it: these belong together
+        size, known = self._layout if packed else self._at_once  # read once, since another thread may replace the pair
         memory = getattr(kept, "memory", None)
         if memory is None or memory.size != size + ALIGNED:
             memory = np.empty(size + ALIGNED, "uint8")
@@ -241,7 +244,7 @@ class Plan:
         return [x if k.rows == 1 else _ended(x, taken) for k, x in zip(loop.keeps, outs, strict=True)]
 
     def _room(self, i: int, rows: int) -> int:
-        """Rows to begin with of a loop that may end early; what is kept of its last steps is a ring of all rows."""
+        """The rows to allocate first for a loop that may end early; a ring of last rows gets all of its rows."""
         if self.body.loop.keeps[i].rows is not None:
             return rows
         return min(rows, max(1024, ROOM // (self._dtypes[i].itemsize * prod(self.rows[i]))))
@@ -249,7 +252,7 @@ class Plan:
     def _call(
         self, function: Any, told: tuple[int, Numbers], given: Sequence[Array], outs: Sequence[Array], memory: Array
     ) -> int:
-        """The number of steps taken, or a negative status.  told: how many there are at most, and what is known."""
+        """Call the kernel; return the number of steps taken, or a negative status.  told: most steps, and numbers."""
         n, known = told
         kinds = (given, outs, (memory,))
         objects = array("Q", [id(kinds[kind][i]) for kind, i in self._where])
@@ -268,13 +271,13 @@ class Plan:
         packed = array("q", numbers)
         try:
             taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
-        except SystemError:  # a function of SciPy's raised an error, where scipy.special.errstate says so
+        except SystemError:  # a function of SciPy raised an error, as scipy.special.errstate can demand
             return -1
         return taken
 
 
 def _is_found_well(number: Number, product: TiledProduct) -> bool:
-    """Whether a trial finds that a product may be made in the way that a number tells of."""
+    """Whether a trial finds that the way of making a product that a number stands for has NumPy's bits."""
     return as_it_lies(product) if number.kind == "turned" else number.kind == "ahead" and rows_alike(product)
 
 
@@ -284,7 +287,7 @@ def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:
-    """An argument in the layout that the kernel takes; None if array steps would round differently."""
+    """An argument in a layout that the kernel accepts, perhaps copied; None if array steps round differently."""
     flags = x.flags
     if flags.aligned:
         if strided or flags.c_contiguous or not x.ndim:
@@ -297,7 +300,7 @@ def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None
 
 
 def _ended(rows: Array, taken: int) -> Array:
-    """The rows that were written last, oldest first, after so many were written in a circle."""
+    """The rows that remain in a ring buffer after `taken` writes, oldest first."""
     if taken <= len(rows):
         return rows if taken == len(rows) else rows[:taken].copy()
     return np.roll(rows, -(taken % len(rows)), axis=0) if len(rows) else rows

@@ -1,4 +1,8 @@
-"""Powers 0, 1, 2 ... of a number, as `scanopt.array.numerics.powers` makes them: products of two rows of powers."""
+"""Lowers `Powers` nodes: a number raised to many integer exponents, as `scanopt.array.numerics.powers` computes them.
+
+Power e is the product of the powers e % k and e - e % k, for k about the square root of the table's size, so that only
+two short rows are computed by calls.  The bits are those of array steps, which use the same rows.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,8 @@ from scanopt.backends.kernels.values import Scalar, item_size
 __all__: list[str] = []
 
 FAR, MORE = 4, 64
-"""Array steps make a table of at most so many powers for each exponent, and so many more; it has no more roots than
-there are exponents, and so many more."""
+"""Array steps make a table of at most FAR powers per exponent, plus MORE; beyond that the kernel fails.  Each row has
+at most as many powers as there are exponents, plus MORE."""
 
 
 def _do(op: str, a: Expr, b: Expr) -> Do:
@@ -52,13 +56,13 @@ def _powers(node: Powers, w: Lowering) -> None:
     dtype, (count,) = node.dtype, w.axes(node.out)
     counted = node.args[1] in w.counted
     given = "" if counted else w.whole(exponents, (count,), INDEX)
-    n = count if counted else plus(_highest(given, count, w), ONE)  # powers of the table
+    n = count if counted else plus(_highest(given, count, w), ONE)  # the size of the table
     few = w.variable(INDEX)
     square = times(Var(few), Var(few))
     grow = Steps(w.fresh("i"), n, (Set(few, plus(Var(few), ONE)),), _test("greater_equal", square, n))
     w.code += [Set(few, ONE), If(_test("less", square, n), (grow,))]
     rows = w.fresh("k")
-    enough = _test("less_equal", n, _do("subtract", square, Var(few)))  # few rows of few, or one less
+    enough = _test("less_equal", n, _do("subtract", square, Var(few)))  # one row less suffices
     w.code.append(Let(rows, _do("subtract", Var(few), Cast(enough, INDEX)), INDEX))
     room = (count if counted else plus(count, Lit(MORE)),)
     small, large = w.scratch(dtype, room), w.scratch(dtype, room)
@@ -80,7 +84,7 @@ def _powers(node: Powers, w: Lowering) -> None:
 
 
 def _highest(exponents: str, n: Expr, w: Lowering) -> Expr:
-    """The highest exponent; where it is far above their number, or one is below 0, array steps make no table."""
+    """The greatest exponent; the kernel fails if it is far above their number, or if any exponent is negative."""
     i, high, low = w.fresh("i"), w.variable(INDEX), w.variable(INDEX)
     here = Load(exponents, Var(i), INDEX)
     both = ((high, "maximum"), (low, "minimum"))
@@ -92,7 +96,7 @@ def _highest(exponents: str, n: Expr, w: Lowering) -> Expr:
 
 
 def _all(node: Powers, roots: tuple[str, str], n: Expr, few: Expr, rows: Expr, w: Lowering) -> None:
-    """All powers, row by row."""
+    """Write all powers of the table, row by row."""
     dtype, (small, large) = node.dtype, roots
     out = w.place(node.out)
     a, b, some = w.fresh("i"), w.fresh("i"), w.fresh("k")
@@ -105,7 +109,7 @@ def _all(node: Powers, roots: tuple[str, str], n: Expr, few: Expr, rows: Expr, w
 
 
 def _chosen(node: Powers, roots: tuple[str, str], exponents: str, few: Expr, w: Lowering) -> None:
-    """The powers of some exponents."""
+    """Write the powers with the given exponents."""
     dtype, (small, large), (n,) = node.dtype, roots, w.axes(node.out)
     out = w.place(node.out)
     i, e, row = w.fresh("i"), w.fresh("k"), w.fresh("k")
@@ -120,14 +124,14 @@ def _chosen(node: Powers, roots: tuple[str, str], exponents: str, few: Expr, w: 
 
 
 def _row(w: Lowering, made: str, base: str, exponents: str, count: Expr, step: Expr, dtype: str) -> None:
-    """The powers 0, step, 2 step ... of a number, so many of them, by NumPy's inner loop."""
+    """Write `count` powers 0, step, 2 step ... of a number, by NumPy's inner loop."""
     i, item = w.fresh("i"), item_size(dtype)
     w.code.append(For(i, count, (Store(exponents, Var(i), Cast(times(Var(i), step), dtype)),)))
     w.code.append(Inner(w.slot("power", (dtype,) * 3), (base, exponents, made), (count,), (ZERO, item, item)))
 
 
 def _multiplied(w: Lowering, made: str, base: Expr, count: Expr, dtype: str) -> tuple[tuple[Stmt, ...], Var]:
-    """The powers 0, 1, 2 ... of a number, so many of them, each the one before times the number; and the next one."""
+    """Statements for `count` powers 0, 1, 2 ..., each the one before times the number; and the next power."""
     power, i = w.variable(dtype), w.fresh("i")
     following = Do("multiply", (Var(power, dtype), base), dtype, dtype)
     step = (Store(made, Var(i), Var(power, dtype)), Set(power, following))

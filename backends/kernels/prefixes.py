@@ -1,8 +1,8 @@
-"""How many elements of a loop's states are needed, where what is read of the last ones are their first elements.
+"""A lowering decision: computes only a prefix of a loop's states, if only first elements of the last states are read.
 
-An element of a state is made of elements of the states before that lie at most `shift` places further on.  So a step
-that r others follow needs the first `read + shift * r` elements alone: a tree of option prices shrinks by one at each
-step, though its loop says nothing of it.
+If each element of a state depends on elements of the old states at most `shift` places further on, a step that r others
+follow needs only the first `read + shift * r` elements.  An example is a tree of option prices, which shrinks by one at
+each step although the loop does not say so.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ __all__ = ["Prefix", "prefix_of"]
 
 @dataclass(frozen=True)
 class Prefix:
-    """axes: of the states of which first elements are needed; read: how many of the last ones; shift: see above."""
+    """The prefix that a loop needs of states with these axes.  read: elements of the last states; shift: see above."""
 
     axes: Axes
     read: int
     shift: int
 
     def at(self, t: Expr, steps: Expr) -> Expr:
-        """How many elements step t needs."""
+        """The number of elements that step t needs."""
         after = Do("subtract", (plus(steps, Lit(-1)), t), INDEX, INDEX)
         needed = plus(Lit(self.read), times(Lit(self.shift), after))
         return Do("minimum", (self.axes[0], needed), INDEX, INDEX)
 
 
 def prefix_of(node: Nested, w: Lowering) -> Prefix | None:
-    """How much of its states a loop of a whole program needs; None where that may be all."""
+    """The prefix of its states that a loop of a whole program needs; None where it may need all."""
     loop, around = node.loop, w.body.root
     axes = next((x for s in loop.states if len(x := w.axes(s.update)) == 1), ())
     if not (w.body.whole and axes and node in around.nodes) or is_few(axes) or ONE in axes or loop.until is not None:
@@ -56,7 +56,7 @@ def prefix_of(node: Nested, w: Lowering) -> Prefix | None:
 
 
 def _shifts(node: Nested, axes: Axes, taps: set[str], w: Lowering) -> list[int] | None:
-    """How much further on elements of states lie that the steps read; None where they may be any."""
+    """How many places further on the elements of states lie that steps read; None where they may lie anywhere."""
     lanes, parts = {*taps}, dict[str, View]()
     found: list[int] = []
     for n in node.nodes:
@@ -78,9 +78,9 @@ def _shifts(node: Nested, axes: Axes, taps: set[str], w: Lowering) -> list[int] 
 
 
 def _shift(part: View, last: bool) -> int | None:
-    """How much further on the elements of a part of a state lie than in what it is joined to, at most.
+    """How many places further on the elements of a part lie in the state than in the array it is joined to, at most.
 
-    The last elements of a state are where they were when they are the last part.
+    A part of the last elements that is joined last keeps its places.
     """
     entry = part.axes[0]
     if entry is None or entry[1][2] not in (None, 1) or isinstance(entry[1][0], str):
@@ -92,7 +92,7 @@ def _shift(part: View, last: bool) -> int | None:
 
 
 def _read(name: str, rows: bool, nodes: Sequence[Node], wanted: set[str]) -> int | None:
-    """How many first elements are read of a row, or of an array of one row; None where others may be."""
+    """The number of first elements read of a row, or of an array of one row; None where others may be read."""
     if name in wanted:
         return None
     most = 0

@@ -1,7 +1,7 @@
-"""The cost model of kernels: nanoseconds of one evaluation where loops, and all that can stand in them, run as C.
+"""The cost model of kernels, used by extraction: nanoseconds of one evaluation of each operator where loops run as C.
 
-What has no form in C is priced as array steps are, and so that what it breaks is paid for, too: a loop that it stands
-in runs as array steps, a program as more than one kernel.
+An operator without a form in C has the price of its array step plus `broken`, because its loop then runs as array
+steps, or its program as more than one kernel.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ __all__ = ["KERNELS", "MOST_SCRATCH", "KernelCosts"]
 
 
 MOST_SCRATCH = 1 << 27
-"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
+"""The most bytes of intermediate values: beyond that array steps run, which free each value after its last use."""
 TOO_LARGE = 4.0
-"""Nanoseconds of each byte of one value beyond half of these: array steps run then."""
+"""Nanoseconds per byte of one value beyond half of `MOST_SCRATCH`, since array steps run then."""
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
-"""What calls inner loops of NumPy's."""
+"""The nodes that call NumPy's inner loops."""
 _KINDS = {"steps": "cumulative", "eights": "eights", "running": "running"}
-"""The classes of cost of what is written in a way of its own."""
+"""The classes of cost of forms that are written in a special way."""
 
 
 @dataclass(frozen=True)
 class KernelCosts(CostTable):
-    """Nanoseconds as kernels, of what has no form as array steps and `broken` more.
+    """Nanoseconds of operators in kernels; of those without a form, as array steps plus `broken`.
 
-    far: of each byte of a value beyond `CACHE`: what does not stay in the cache is written to memory and read again.
+    far: per byte of a value beyond `CACHE`: what does not stay in the cache is written to memory and read again.
     """
 
     broken: float = 5000.0
@@ -54,19 +54,19 @@ class KernelCosts(CostTable):
 
     @cached_property
     def at_hand(self) -> KernelCosts:
-        """The model for sizes that a call has: sizes that are assumed say nothing of caches."""
+        """The model for the sizes of an actual call; only for these are costs of the cache counted."""
         return replace(self, far=0.1)
 
     def __call__(self, work: Work) -> float:
-        """Nanoseconds of one evaluation."""
+        """Price one evaluation, in nanoseconds."""
         op = work.op
         if any(x.dtype not in DTYPES for x in (work.out, *work.args)):
-            return NUMPY(work)  # of these there are no kernels that it could break
+            return NUMPY(work)  # there is no kernel for these dtypes, so none is broken
         if op is None:
             return self.kind[work.kind] + (
                 self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0
             )
-        known = op.cost != "cumulative"  # lengths of an example say nothing of those that a recurrence is sure of
+        known = op.cost != "cumulative"  # a form of a recurrence may depend on lengths known from types
         types = (x.type if known else TensorType(x.dtype, (None,) * x.ndim) for x in (work.out, *work.args))
         out, *args = types
         form = _form(op, tuple(args), out)
@@ -85,26 +85,26 @@ class KernelCosts(CostTable):
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_bytes(self, nbytes: float) -> float:
-        """Nanoseconds of holding one value of so many bytes."""
+        """Price holding one value of `nbytes` bytes, in nanoseconds."""
         beyond = TOO_LARGE * max(0.0, nbytes - MOST_SCRATCH / 2) if self.far else 0.0
         return self.held * nbytes + self.far * max(0.0, nbytes - CACHE) + beyond
 
 
 def _has_vector(work: Work) -> bool:
-    """Whether a factor of a product is a vector: each element of the other one is brought for one multiplication."""
+    """Whether a factor of a product is a vector: each element of the other one is then used only once."""
     return any(x.ndim == 1 or 1 in x.shape[-2:] for x in work.args)
 
 
 def _steps(work: Work) -> float:
-    """The steps of the loop that an operator stands for; those of two would run side by side in one loop."""
+    """The number of steps of the loop that an operator stands for; two operators would share the steps of one loop."""
     rows = work.out if work.out.ndim == work.args[0].ndim else work.args[-1]
     return float(rows.shape[0] or 0 if rows.ndim else 1)
 
 
 @lru_cache(maxsize=20_000)
 def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
-    """How an operator is written in a kernel: "plain", "steps", "eights" of these, "running" along the last axis, the
-    "inner" loops of NumPy's, "none"."""
+    """The form of an operator in a kernel: "plain", "steps", "eights" (eight steps at once), "running" (along the last
+    axis), "inner" (NumPy's inner loops), or "none"."""
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
@@ -139,4 +139,4 @@ KERNELS = KernelCosts(
     operators={"var": (12.0, 1.35), "std": (12.0, 1.35)},
     held=0.002,
 )  # fmt: skip
-"""Nanoseconds that suit most machines."""
+"""The prices, in nanoseconds, which suit most machines."""
