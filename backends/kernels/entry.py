@@ -2,7 +2,7 @@
 
 It knows plans: for arguments of certain shapes, the kernel and all its arguments.  If no plan fits, or the kernel
 cannot go on, it returns None, and the slower path through Python runs, which converts arguments, reports errors and
-makes plans. It also replaces the method `__call__` of a class whose objects have plans, so that a call does not go
+makes plans.  It also replaces the method `__call__` of a class whose objects have plans, so that a call does not go
 through Python at all, which would take longer than the rest of it; in that role it calls the slower path itself.
 
 The C text declares the functions of CPython that it calls and the head of NumPy's arrays, which is part of NumPy's

@@ -42,9 +42,9 @@ AnyStage = Stage | Columns | Folded | ReducedRows
 def with_parts_noted(
     nodes: Sequence[Node], wanted: Collection[str], computed: tuple[type[Node], ...], w: Lowering
 ) -> Sequence[Node]:
-    """The nodes, after a look at what has parts set: which arrays need not be made, and which are made to be changed.
+    """Decide which arrays with parts set are changed in place, and which constant arrays need not be made.
 
-    computed: what is written where it is told to.
+    Returns the nodes, some of them rewritten.  computed: types of nodes whose results can be written to a given place.
     """
     if not w.device:
         _set_one_after_another(nodes, wanted, w)

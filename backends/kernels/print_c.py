@@ -1,4 +1,7 @@
-"""A kernel as C text.  It includes nothing, and says nothing but names, numbers and operations made here."""
+"""Prints a kernel (`ir.py`) as C text, and in doing so chooses the form of each operation that compilers do best with.
+
+The text includes no header and contains no text of the user's: only names, numbers and operations made here.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> str:
     """The text of a C function NAME(arrays, numbers, inner loops and their data).  loops: ufuncs and dtypes of these.
 
-    The arrays are NumPy's own objects: where their elements are stands behind the head of the object.
+    The arrays are NumPy's own objects: the pointer to their elements is stored after the head of the object.
     """
     w = Printer(loops)
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
@@ -107,13 +110,14 @@ def _param(i: int, p: KernelParam) -> str:
 
 
 class Printer:
-    """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
+    """Prints statements and expressions as C.
 
-    in_step: whether what is being printed stands in a step, not in a loop over elements.  named: its variable, if it
-    has one.  chosen: integers of the step that something else may be chosen for, which it waits for anyway; places:
-    those that are places.  late: what a step would wait long for; waits: what waits for the step before.  counters:
-    what begins again with 1, or is one more.
-    alike: by variable the test of whether a function stands for a loop, once, so that steps keep numbers in registers.
+    helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
+    in_step: whether the statement being printed is in a step, not in a loop over elements.  named: the variable that it
+    defines, if any.  chosen: integers of the step that a later choice may discard, so that it waits for them anyway;
+    places: variables that are places.  late: choices that are printed as branches, since their conditions come late;
+    waits: variables that depend on the step before.  counters: integers that a step sets to 1 or increments.
+    alike: for each variable, the test whether a function may replace a loop; it is done once, before the steps.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -131,7 +135,7 @@ class Printer:
         self.alike: dict[str, str] = {}
 
     def expression(self, x: Expr) -> str:
-        """The text of a value."""
+        """The text of an expression."""
         match x:
             case Lit():
                 return literal(x)
@@ -171,14 +175,14 @@ class Printer:
                 return operation(op, of, [self.expression(a) for a in args])
 
     def _may_be_near(self, b: Expr, of: str) -> bool:
-        """Whether a remainder is one of signed integers, by none that compilers know and so divide by quickly."""
+        """Whether to print a remainder with a quick test for nearby values: signed, and by a number not in the text."""
         return bool(self.one_by_one) and not isinstance(b, Lit) and is_signed(of)
 
     def _goes_on(self, args: Sequence[Expr], of: str) -> bool:
-        """Whether a step goes on from the likely one of two values, and does not wait for both.
+        """Whether to print an extreme as a branch, so that a step goes on with the likely value and waits for one only.
 
-        Places are seldom held in range by a number, but often by a length.  Integers that wait for no step before are
-        made meanwhile.
+        Not for places clamped by a length, where clamping is common; clamping by a literal is rare.  Nor for integers
+        that do not depend on the step before: they are computed early anyway.
         """
         by_number = any(isinstance(a, Lit) for a in args)
         held = self.named in self.places and not by_number
@@ -186,11 +190,11 @@ class Printer:
         return self.in_step and self.named not in self.chosen and not held and waits and of != "bool"
 
     def _in_rows(self, of: str) -> bool:
-        """Whether it is an operation on floats of a loop that compilers may make vectors of."""
+        """Whether an operation on floats is in a loop over elements, which compilers may vectorize."""
         return bool(self.one_by_one) and not self.in_step and np.dtype(of).kind == "f"
 
     def _reads_first(self, sides: Sequence[Expr]) -> bool:
-        """Whether what is chosen is read before: of what is read on one side alone, gcc 12 makes wrong vectors."""
+        """Whether the operands of a choice are loaded before it: gcc 12 vectorizes a load on only one side wrongly."""
         return bool(self.one_by_one) and not self.in_step and any(True for y in sides for _ in loads(y))
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
@@ -205,7 +209,7 @@ class Printer:
                 text = f"({{ {TYPES[dtype]} r = {b}; if ({test}) {{ {self.one_by_one} r = {a}; }} r; }})"
                 yield f"{space}const {TYPES[dtype]} {name} = {text};"
             case Let(name=name, value=Do(op="where", args=(test, _, _))) if name in self.counters:
-                # of a choice gcc makes a branch, which is often predicted wrong
+                # gcc turns a choice into a branch, which is often mispredicted
                 before, again = self.counters[name]
                 goes_on = f"{'~' if again else ''}-(int64)({bare(self.expression(test))})"
                 yield f"{space}const int64 {name} = 1 + ({self.expression(before)} & {goes_on});"
@@ -214,7 +218,7 @@ class Printer:
                 names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
                 yield from (line for y, v in names.items() for line in self.statement(Let(v.name, y, v.dtype), depth))
                 condition, *chosen = value.args[0], *(names.get(y, y) for y in sides)
-                # of integers that are chosen from, or 0: gcc 12 would read them once more where it chooses
+                # integers or 0: for a plain choice gcc 12 would load the integers once more
                 if chosen[1] == Lit(0, value.dtype) and np.dtype(value.dtype).kind in "iu":
                     mask = f"-({TYPES[value.dtype]})({bare(self.expression(condition))})"
                     yield f"{space}const {TYPES[value.dtype]} {name} = {self.expression(chosen[0])} & {mask};"
@@ -279,7 +283,7 @@ class Printer:
         yield f"{space}}}"
 
     def _two_ways(self, x: Steps, quick: InRange, depth: int) -> Iterator[str]:
-        """A loop in steps, some of which are known to have all places in range."""
+        """The lines of a loop in steps, printed twice: for steps with all places in range, and for the others."""
         space, t, count = "    " * depth, x.var, self.expression(x.count)
         first, end, stop, over = f"first{t}", f"end{t}", f"stop{t}", f"over{t}" if x.until is not None else ""
         self.in_step = False
@@ -300,9 +304,9 @@ class Printer:
         yield f"{space}}}"
 
     def _steps(self, x: Steps, depth: int, apart: bool = False, over: str = "") -> Iterator[str]:
-        """A loop in steps.  apart: whether no vectors are made: gcc 12 makes wrong ones of reads by a condition.
+        """The lines of a loop in steps.  apart: not vectorized, since gcc 12 vectorizes conditional loads wrongly.
 
-        over: the variable that tells whether it ended early.
+        over: the variable that says whether the loop ended early.
         """
         space, before = "    " * depth, self.waits
         if self.one_by_one:
@@ -324,13 +328,13 @@ class Printer:
         self.waits = before
 
     def unrolls(self, x: Steps) -> bool:
-        """Whether several steps are written at once."""
+        """Whether to unroll a loop in steps."""
         return is_short(x.body) and hands_on(x.body)
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
         apart = [x for x in body if isinstance(x, Store) and is_apart(x.index)]
         if self.one_by_one and len(apart) > 1 and any(multiplies(v) for x in inside(body) for v in expressions(x)):
-            yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
+            yield "    " * (depth + 1) + self.one_by_one  # gcc 12 contracts products in statements side by side
         checks = {i: found for i in range(len(body) - 1) if self.in_step and (found := wrapped(*body[i : i + 2]))}
         for i, stmt in enumerate(body):
             if i in checks:
@@ -339,7 +343,7 @@ class Printer:
                 yield from self.statement(stmt, depth + 1)
 
     def _likely_place(self, name: str, place: Expr, length: Expr, depth: int) -> Iterator[str]:
-        """A place in an axis: that it is one is likely, and a step that reads there goes on without a comparison."""
+        """The lines of a check of a place; as it is likely to be in range, loads at it need not wait for the test."""
         space, n = "    " * depth, self.expression(length)
         outside = f"(uint64){name} >= (uint64){n}"
         yield f"{space}int64 {name} = {bare(self.expression(place))};"
@@ -370,7 +374,7 @@ class Printer:
         yield f"{space}}}"
 
     def _direct(self, x: Inner, ufunc: str, dtypes: tuple[str, ...], space: str) -> Iterator[str]:
-        """The call without the loop, of the numbers side by side; the first one is in all lanes that are left."""
+        """The lines of a direct call of a function on numbers side by side; unused lanes get the first number."""
         *sources, out = x.arrays
         self.helpers.add(direct_test(ufunc, dtypes[0], len(sources) == 2))
         name, count, lanes = f"{ufunc}_{dtypes[0]}", int(str(self.expression(x.dims[0]))), lanes_of(ufunc, dtypes)
@@ -388,7 +392,7 @@ class Printer:
         yield f"{space}}} else"
 
     def _reduction(self, x: Inner) -> tuple[str, str] | None:
-        """The function that stands for a call, where that puts a packed row together."""
+        """The name and text of the function that replaces a call, if the call reduces a packed row."""
         if len(x.arrays) != 3 or x.arrays[0] != x.arrays[2] or x.slot >= len(self.loops) or len(x.dims) != 1:
             return None
         op, (dtype, *_) = self.loops[x.slot]

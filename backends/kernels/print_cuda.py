@@ -1,4 +1,7 @@
-"""What kernels as CUDA texts have in common, and statements that threads share."""
+"""Prints a kernel (`ir.py`) as CUDA text: what all ways of running it share, and statements that threads share.
+
+`print_lanes`, `print_rows` and `print_grid` complete it.  Barriers are placed by `barriers.py`.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +45,9 @@ __all__ = [
 
 
 def parameters(recipe: Recipe, lanes: int, rows: bool = False) -> list[str]:
-    """The names of the numbers that the kernel is given beside its own.
+    """The names of the numbers that the kernel is given in addition to its own.
 
-    For each lane axis its length; for each array the step from one lane to the next, and with `rows` between its rows.
+    For each lane axis its length; for each array its stride from lane to lane, and with `rows` from row to row.
     """
     found = [f"L{j}" for j in range(lanes)]
     for i, g in enumerate(recipe.given):
@@ -54,13 +57,13 @@ def parameters(recipe: Recipe, lanes: int, rows: bool = False) -> list[str]:
 
 
 def signature(recipe: Recipe, numbers: Sequence[str]) -> str:
-    """The parameters of a kernel."""
+    """The text of the parameters of a kernel."""
     arrays = [f"{TYPES[g.dtype]} *__restrict__ q{i}" for i, g in enumerate(recipe.given) if g.kind != "scratch"]
     return ", ".join([*arrays, "char *scratch", "int64 *status", *(f"int64 {x}" for x in numbers)])
 
 
 def assembled(recipe: Recipe, w: CudaPrinter, limit: str, head: str, body: Sequence[str], more: str = "") -> str:
-    """The whole text.  more: what stands behind the head.  Raises NoForm for functions that a device lacks."""
+    """The whole text.  more: text after `HEAD`.  Raises NoForm for functions that a device lacks."""
     functors = [
         functor(f"F{i}", name, dtypes) if name != "matmul" else "" for i, (name, dtypes) in enumerate(recipe.loops)
     ]
@@ -75,12 +78,12 @@ def assembled(recipe: Recipe, w: CudaPrinter, limit: str, head: str, body: Seque
 
 
 def product_of(lanes: int) -> str:
-    """The number of all lanes."""
+    """Text for the number of all lanes."""
     return " * ".join(f"L{j}" for j in range(lanes)) or "1"
 
 
 def places_of_lane(lanes: int) -> Iterator[str]:
-    """Where a lane is along each lane axis."""
+    """The lines that compute the place of a lane along each lane axis."""
     rest = "lane"
     for j in reversed(range(lanes)):
         yield f"    const int64 l{j} = {rest}{f' % L{j}' if j else ''};"
@@ -88,12 +91,12 @@ def places_of_lane(lanes: int) -> Iterator[str]:
 
 
 def start_of_lane(i: int, lanes: int) -> str:
-    """Where the i-th array starts for a lane."""
+    """Text for where the i-th array starts for a lane."""
     return f"q{i}{''.join(f' + l{j} * o{i}_{j}' for j in range(lanes))}"
 
 
 class CudaPrinter(Printer):
-    """What both ways of printing have in common."""
+    """Prints expressions, failures and inner loops as CUDA, for all ways of running a kernel."""
 
     one_by_one = ""
     row = "0"
@@ -105,13 +108,13 @@ class CudaPrinter(Printer):
         self.fails, self.draws = "return", False
 
     def expression(self, x: Expr) -> str:
-        """As in C, and functions of elements."""
+        """As in C; calls of functors (`F...`), too."""
         if isinstance(x, Do) and x.op[0] == "F":
             return f"{x.op}::of({', '.join(bare(self.expression(a)) for a in x.args)})"
         return super().expression(x)
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements of a kernel."""
+        """The lines of the statements of a kernel."""
         for stmt in kernel.body:
             yield from self.statement(stmt, 1)
 
@@ -120,7 +123,7 @@ class CudaPrinter(Printer):
         yield f"{space}{self.fails};"
 
     def _serial(self, x: Inner, at: str = "0", by: str = "1") -> str:
-        """A call of an inner loop, by one thread or a share of it by each."""
+        """The call of an inner loop: all of it by one thread, or a share of it by each thread."""
         name, dtypes = self.recipe.loops[x.slot]
         e = [self.expression(v) for v in (*x.dims, *x.strides)]
         t, a = TYPES[dtypes[0]], [f"(char *)({p})" for p in x.arrays]
@@ -141,10 +144,10 @@ class CudaPrinter(Printer):
 
 
 class Block(CudaPrinter):
-    """Threads that run all statements of a lane; what writes memory is shared out among them.
+    """Prints statements that the threads of a lane run together; stores to arrays are shared out among them.
 
-    They wait for one another where `barriers.py` says that they have to.
-    me, threads: texts for the number of a thread, and how many there are.
+    They wait for one another where `barriers.py` says that they have to.  me, threads: texts for the number of a
+    thread, and for the number of threads.
     """
 
     me, threads = "threadIdx.x", "blockDim.x"
@@ -157,7 +160,7 @@ class Block(CudaPrinter):
         self.loop, self.reads = loop, {x.name: stride for x, stride in reads}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements; a thread of the first block tells how many steps there were."""
+        """As for any kernel; a thread of the first block stores the number of steps taken."""
         yield from super().body_of(kernel)
         yield f"    if (lane == 0 && {self.me} == 0) status[1] = {kernel.result};"
 
@@ -179,11 +182,11 @@ class Block(CudaPrinter):
                 yield from self._shared(x, depth)
 
     def touched(self, x: Stmt) -> list[Access]:
-        """What a statement touches in memory."""
+        """The accesses of a statement to memory."""
         return self.waiting.of(x, self.recipe.loops)
 
     def _shared(self, x: Stmt, depth: int) -> Iterator[str]:
-        """A statement that all threads run, or each a part of."""
+        """The lines of a statement that all threads run, or of which each runs a part."""
         space = "    " * depth
         match x:
             case Declare(name=name, dtype=dtype, elements=elements) if elements:
@@ -206,13 +209,13 @@ class Block(CudaPrinter):
                 yield from self._moved_ahead(x, space)
 
     def _moved_ahead(self, x: Stmt, space: str) -> Iterator[str]:
-        """Behind what sets a pointer to a row of a sequence: the next row is moved into the cache meanwhile."""
+        """After a statement that points to a row of a sequence: the line that prefetches the next row."""
         if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
             t, count, n = self.loop.var, self.expression(self.loop.count), self.expression(self.reads[x.name])
             yield f"{space}if ({t} + 1 < {count}) AHEAD({x.name} + {n}, {n});"
 
     def _wait(self, accesses: list[Access], space: str) -> Iterator[str]:
-        """A barrier where what follows needs one."""
+        """A barrier, if these accesses need one before them."""
         if self.waiting.needed(accesses):
             yield f"{space}BARRIER;"
             self.waiting.met()
@@ -224,7 +227,7 @@ class Block(CudaPrinter):
             self.waiting.met()
 
     def _branching(self, x: Steps | If, depth: int) -> Iterator[str]:
-        """Steps and branches, which all threads take alike."""
+        """The lines of steps and branches, which all threads run alike."""
         space, waiting = "    " * depth, self.waiting
         if isinstance(x, If):
             yield from self._wait(waiting.read(x.test), space)
@@ -250,7 +253,7 @@ class Block(CudaPrinter):
         yield f"{space}}}"
 
     def _shared_out(self, x: For, depth: int) -> Iterator[str]:
-        """All places of loops inside one another, each by one thread."""
+        """The lines of a nest of loops, each iteration of which is run by one thread."""
         space = "    " * depth
         nest = [x]
         while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], For):
@@ -268,7 +271,7 @@ class Block(CudaPrinter):
         yield f"{space}}}"
 
     def _alone(self, x: Stmt, depth: int) -> Iterator[str]:
-        """What one thread runs."""
+        """The lines of a statement that one thread runs by itself."""
         space = "    " * depth
         match x:
             case Inner():

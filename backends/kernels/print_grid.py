@@ -1,7 +1,7 @@
-"""A kernel as CUDA text for one large state: all blocks of a grid share each step, and wait for one another.
+"""Prints a kernel as CUDA text for one large state: all blocks of a grid share each step, and wait for one another.
 
-As for the threads of a block (`print_cuda.py`), but a barrier is one of all blocks, which have to be on the device at
-the same time.  How they multiply is told in `grid_tiles.py`.
+Statements are shared as among the threads of a block (`print_cuda.py`), but a barrier waits for all blocks, which must
+therefore be on the device at the same time.  Products are described in `grid_tiles.py`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ INLINE void grid_barrier(volatile uint64 *count, uint64 &met) {
 
 
 class _Grid(Block):
-    """Each statement is shared out among the threads of all blocks."""
+    """Prints statements that are shared out among the threads of all blocks."""
 
     me, threads = "ME", "ALL"
 
@@ -77,7 +77,7 @@ class _Grid(Block):
         self.fixed = {f"g{i}" for i, g in enumerate(recipe.given) if g.kind == "array"}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements; what is held comes first."""
+        """As for any kernel, after the lines that load held factors."""
         known = lambda x: _is_known(x, self.recipe) or (isinstance(x, Var) and x.name in kernel.numbers)  # noqa: E731
         lines = list(super().body_of(with_finished(with_parts_computed(kernel), self._is_tiled, known)))
         yield "    uint64 met = 0;"
@@ -85,7 +85,7 @@ class _Grid(Block):
         yield from lines
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
-        """As for a block, but for products that are finished where they are added up."""
+        """As for a block, except for products fused with the loop that reads them."""
         yield from self._finished(x, depth) if isinstance(x, FinishedProduct) else super().statement(x, depth)
 
     def _shared(self, x: Stmt, depth: int) -> Iterator[str]:
@@ -103,7 +103,7 @@ class _Grid(Block):
                 yield from super()._shared(x, depth)
 
     def touched(self, x: Stmt) -> list[Access]:
-        """What a statement touches: products and reductions are divided in another way than elements."""
+        """The accesses of a statement; products and reductions are not divided among threads as elements are."""
         found = super().touched(x)
         if isinstance(x, Inner) and (
             self.recipe.loops[x.slot][0] == "matmul" or (x.arrays[0] == x.arrays[-1] and x.strides[0] == ZERO)
@@ -112,7 +112,7 @@ class _Grid(Block):
         return found
 
     def _is_tiled(self, x: Inner) -> bool:
-        """Whether a call is a product that tiles may make: of a fixed factor, and of known lengths."""
+        """Whether a call is a product that may be made of tiles: with a fixed right factor and known lengths."""
         name, dtypes = self.recipe.loops[x.slot]
         return (
             name == "matmul"
@@ -122,7 +122,7 @@ class _Grid(Block):
         )
 
     def _product(self, x: Inner, depth: int) -> Iterator[str]:
-        """A product, by a factor held in shared memory where there is room."""
+        """The lines of a product, by a factor held in shared memory if there is room."""
         space, without = "    " * depth, self._without_tiles(x)
         if not self._is_tiled(x):
             self.loose = True
@@ -136,7 +136,7 @@ class _Grid(Block):
         yield from self._by_tiles(x, whole, [f"*({t} *)({place}) = *sum;"], depth)
 
     def _finished(self, x: FinishedProduct, depth: int) -> Iterator[str]:
-        """A product by tiles, each element of which is finished where it was added up."""
+        """The lines of a product by tiles, fused with the operations on each of its elements."""
         space = "    " * depth
         nests = [For(x.var, x.count, x.body), *([x.then] if x.then else [])]
         yield from self._wait(self._touched(x, nests), space)
@@ -162,7 +162,7 @@ class _Grid(Block):
         yield from self._by_tiles(x.product, own, [*place, *body], depth, before, [*place, *reads])
 
     def _touched(self, x: FinishedProduct, nests: Sequence[For]) -> list[Access]:
-        """What it touches, by tiles or not: elements that whoever made them goes on with are read by nobody else."""
+        """The accesses of a fused product, by tiles or not; elements that their own thread reads again do not count."""
         points = [p for p in inside(self.recipe.kernel.body) if isinstance(p, Point)]
         own = {x.product.arrays[2]} | {s.array for s in x.body if isinstance(s, Store) and x.then}
         parts = {p.name for p in points if p.array in own}
@@ -171,7 +171,7 @@ class _Grid(Block):
         return [Access(a.pointer, a.write) for a in found if a.pointer not in unseen or (a.write and a.pointer in own)]
 
     def _without_tiles(self, x: Inner) -> str:
-        """A call that multiplies by a factor where it lies."""
+        """The call that multiplies by a factor in global memory."""
         _, *dims = (self.expression(v) for v in x.dims)
         strides = [self.expression(v) for v in x.strides[3:]]
         t, arrays = TYPES[self.recipe.loops[x.slot][1][0]], [f"(char *)({p})" for p in x.arrays]
@@ -186,9 +186,9 @@ class _Grid(Block):
         before: Sequence[str] = (),
         early: Sequence[str] = (),
     ) -> Iterator[str]:
-        """The loops over the tiles of a block and the elements of a tile, with what follows of each element.
+        """The lines of the loops over the tiles of a block and over the elements of a tile.  body: for each element.
 
-        before, early: what declares and reads, before the product is made, what the first element of a thread needs.
+        before, early: lines that declare, and load before the product is made, operands of a thread's first element.
         """
         i, dtype, groups = len(self.held), self.recipe.loops[x.slot][1][0], len(own.starts)
         t, space = TYPES[dtype], "    " * depth
@@ -233,7 +233,7 @@ class _Grid(Block):
         yield f"{space}}}"
 
     def _slices(self, i: int, dtype: str, given: str) -> str:
-        """A call of what adds up a tile, by its shape."""
+        """Text that calls the function that adds up a tile of this shape."""
         t = TYPES[dtype]
         threads, warps = f"tile_sums<{t}, Threads<{t}>>({given})", f"tile_sums<{t}, Warps<{t}>>({given})"
         if self.exact:
@@ -246,10 +246,10 @@ class _Grid(Block):
 
 @dataclass(frozen=True)
 class _Columns:
-    """Which columns of a product are computed: so many of each group, from these places in a row on.
+    """The columns of a product to compute: `columns` of each group, the groups beginning at `starts` in a row.
 
-    row, column: variables for the place of an element; sums: for what it is in each group.  whole: whether the groups
-    have to be all columns.
+    row, column: variables for the place of an element; sums: variables for its value in each group.  whole: whether the
+    groups must cover all columns.
     """
 
     row: str
@@ -261,7 +261,7 @@ class _Columns:
 
 
 def _is_known(x: Expr, recipe: Recipe) -> bool:
-    """Whether an expression is made of lengths that are known before the loop."""
+    """Whether an expression reads nothing but lengths that are known before the loop."""
     match x:
         case Var(name=name):
             return name in recipe.lengths.numbers
@@ -272,12 +272,12 @@ def _is_known(x: Expr, recipe: Recipe) -> bool:
 
 
 def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...], bool, int]:
-    """The text of a kernel that all blocks run together, what it may hold, and bytes for numbers that all read.
+    """The text of a kernel that all blocks run together, the factors that it may hold, whether it makes products
+    without tiles, and the bytes for numbers that all blocks read.
 
-    The third is whether it makes products that are not divided into tiles.
+    After its own numbers, the kernel is given: for each factor the place where it is held, the rows and columns of its
+    tiles and the stride of its rows; then where rows are staged, and the size of scratch memory.
 
-    It is given, after its own numbers: where each factor is held, the rows and columns of its tiles, how far its rows
-    lie apart, where rows are staged, and the size of its scratch memory.
     exact: tensor cores are not used.  status: three numbers; the last one counts blocks at barriers.
     """
     w = _Grid(recipe, exact)

@@ -1,4 +1,4 @@
-"""A kernel as CUDA text for lanes: each is run by a thread of its own, its states in registers."""
+"""Prints a kernel of scalars as CUDA text: each lane is run by one thread, which holds its states in registers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from scanopt.backends.kernels.steps_in_c import is_short
 __all__ = ["THREADS", "lanes_text"]
 
 THREADS = 128
-"""Threads of a block where each has a lane of its own."""
+"""Threads of a block; each runs one lane."""
 
 
 def lanes_text(recipe: Recipe, lanes: int) -> str:
-    """The text of a kernel NAME(arrays, scratch memory, status, numbers) for numbers: each lane is a thread.
+    """The text of a kernel NAME(arrays, scratch memory, status, numbers) in which each lane is a thread.
 
-    lanes: the number of lane axes.  status: two numbers, a negative one where array steps have to run, and the number
-    of steps taken.
+    lanes: the number of lane axes.  status: two numbers: a negative one if array steps have to run, and the number of
+    steps taken.
     """
     w = _Lanes(recipe)
     head = signature(recipe, [*recipe.kernel.numbers, *parameters(recipe, lanes, True)])
@@ -38,7 +38,7 @@ def lanes_text(recipe: Recipe, lanes: int) -> str:
 
 
 def _start(recipe: Recipe, lanes: int) -> Iterator[str]:
-    """Which lane this is, and where its arrays start."""
+    """The lines that find which lane this is, and where its arrays start."""
     yield f"    const int64 lanes = {product_of(lanes)};"
     yield "    const int64 lane = (int64)blockIdx.x * blockDim.x + threadIdx.x;"
     yield "    if (lane >= lanes) return;"
@@ -52,7 +52,7 @@ def _start(recipe: Recipe, lanes: int) -> Iterator[str]:
 
 
 class _Lanes(CudaPrinter):
-    """Each lane is a thread: rows of an array lie `r` elements apart."""
+    """Prints statements of a lane, run by one thread; the rows of array i lie `r{i}` elements apart."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
@@ -64,12 +64,12 @@ class _Lanes(CudaPrinter):
         return index
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements; the first thread tells how many steps there were."""
+        """As for any kernel; the first thread stores the number of steps taken."""
         yield from super().body_of(kernel)
         yield f"    if (lane == 0) status[1] = {kernel.result};"
 
     def expression(self, x: Expr) -> str:
-        """As in C, but for where rows lie."""
+        """As in C, except for the places of rows."""
         if isinstance(x, Load) and x.array in self.rows:
             at = self.expression(x.index)
             text = f"{x.array}[{'0' if at == '0' else f'{at} * {self.rows[x.array]}'}]"
@@ -77,11 +77,11 @@ class _Lanes(CudaPrinter):
         return super().expression(x)
 
     def unrolls(self, x: Steps) -> bool:
-        """As in C; of a loop that does not end early, counting steps takes as long as what a short one computes."""
+        """As in C, and short loops that cannot end early, in which counting takes as long as the computation."""
         return super().unrolls(x) or (x.until is None and is_short(x.body))
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
-        """As in C, but for where rows lie, failures, and functions of numbers."""
+        """As in C, except for the places of rows, failures, and functions of scalars."""
         space = "    " * depth
         match x:
             case Steps() if self.fetched and x is self.fetched.steps:
@@ -108,9 +108,9 @@ class _Lanes(CudaPrinter):
                 yield from super().statement(x, depth)
 
     def _fetching(self, x: Steps, found: Fetched, space: str) -> Iterator[str]:
-        """The steps, each of which fetches the rows of a later one.
+        """The lines of steps, each of which prefetches the rows of a later step.
 
-        A slot is fetched into one step after it was read.
+        A slot is overwritten one step after it was read.
         """
         before, count = found.depth - 1, self.expression(x.count)
         for point in found.points:
@@ -131,7 +131,7 @@ class _Lanes(CudaPrinter):
         yield f"{space}FETCHED(0);"
 
     def _fetch(self, found: Fetched, count: str, space: str) -> Iterator[str]:
-        """Fetch the rows of the step `at`."""
+        """The lines that prefetch the rows of the step `at`."""
         yield f"{space}if (at < {count}) {{"
         for point, stride in zip(found.points, found.strides, strict=True):
             row = f"{point.array} + at * {self.expression(stride)} * {self.rows[point.array]}"

@@ -1,9 +1,9 @@
-"""A kernel as CUDA text for the rows of a batch: each block of threads runs all steps of some rows.
+"""Prints a kernel as CUDA text for the rows of a batch: each block of threads runs all steps of some rows.
 
 The threads of a row share its elements.  Matrices that no step changes, and that are the same for all rows, are held
-in shared memory where they fit, and so is what a row computes in; a thread multiplies an element of such a matrix by
-the vectors of all rows of its block.  Each sum is added up in one order, however many rows there are, unless tensor
-cores multiply: then the bits of a row do not depend on the batch that it is in.
+in shared memory where they fit, and so is the scratch memory of a row; a thread multiplies an element of such a matrix
+by the vectors of all rows of its block.  Unless tensor cores multiply, each sum is added up in one order, however many
+rows there are, so the bits of a row do not depend on the batch that it is in.
 
 [Diamos et al., Persistent RNNs, 2016; Poeppel et al., FlashRNN, 2024]
 """
@@ -99,7 +99,7 @@ def rows_run_alike(kernel: Kernel) -> bool:
 
 
 def _outside_nests(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """All statements but those that one thread runs alone."""
+    """Yield all statements except those that one thread runs by itself."""
     for x in body:
         yield x
         if isinstance(x, Steps):
@@ -109,7 +109,7 @@ def _outside_nests(body: Sequence[Stmt]) -> Iterator[Stmt]:
 
 
 def _of(x: Expr, alike: Collection[str]) -> bool:
-    """Whether an expression is made of these variables and of numbers."""
+    """Whether an expression reads nothing but these variables."""
     match x:
         case Lit():
             return True
@@ -122,7 +122,7 @@ def _of(x: Expr, alike: Collection[str]) -> bool:
 
 
 class _Rows(Block):
-    """The threads of a row share its statements; those of a block share products by fixed factors."""
+    """Prints statements that the threads of a row share, and products by fixed factors, shared by those of a block."""
 
     me, threads, row = "me", "per", "row"
 
@@ -135,14 +135,14 @@ class _Rows(Block):
         self.lengths = {*recipe.lengths.numbers}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements; what is held comes first."""
+        """As for any kernel, after the lines that load held factors."""
         lines = list(super().body_of(kernel))
         yield from self.holding
         yield from ["    BARRIER;"] * bool(self.holding)
         yield from lines
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
-        """As for one row, but for products that all rows make together."""
+        """As for one row, except for products that all rows of a block compute together."""
         factor = self._factor(x) if isinstance(x, Inner) and not self.inside else None
         if factor is None:
             yield from super().statement(x, depth)
@@ -158,7 +158,7 @@ class _Rows(Block):
             yield from super()._shared(x, depth)
 
     def _factor(self, x: Inner) -> _Factor | None:
-        """A product of a vector of a row and a fixed matrix; None if it is something else."""
+        """Describe a product of a row's vector and a fixed matrix; None for other calls."""
         name, dtypes = self.recipe.loops[x.slot]
         if name != "matmul":
             return None
@@ -230,11 +230,11 @@ class _Factor:
 def rows_text(
     recipe: Recipe, lanes: int, fixed: Collection[str], rows: int, exact: bool
 ) -> tuple[str, tuple[HeldFactor, ...], tuple[Staged, ...]]:
-    """The text of a kernel whose blocks run so many rows each, what it may hold, and vectors that are staged.
+    """The text of a kernel whose blocks run `rows` rows each, the factors that it may hold, and the vectors it stages.
 
-    fixed: names of arrays that are the same for all rows.  It is given, after the steps of its arrays: where factors
-    are held, where vectors are staged and where scratch memory is held, in bytes of shared memory; the size of that,
-    and the number of threads of a row.  exact: tensor cores are not used.
+    fixed: names of arrays that are the same for all rows.  After the strides of its arrays, the kernel is given: the
+    offsets in shared memory, in bytes, of held factors, of staged vectors and of scratch memory; the size of scratch
+    memory; and the number of threads of a row.  exact: tensor cores are not used.
     """
     w = _Rows(recipe, fixed, rows, exact)
     body = list(w.body_of(recipe.kernel))
@@ -248,7 +248,7 @@ def rows_text(
 
 
 def _start(recipe: Recipe, lanes: int) -> Iterable[str]:
-    """Which row this is, and where its arrays start.  Threads of rows that are not there only wait."""
+    """The lines that find which row this is, and where its arrays start.  Threads without a row only wait."""
     yield f"    const int64 lanes = {product_of(lanes)}, row = threadIdx.x / per, first = (int64)blockIdx.x * ROWS;"
     yield "    const int64 here = lanes - first < ROWS ? lanes - first : ROWS;"
     yield "    const int64 me = row < here ? threadIdx.x % per : 1LL << 50;"

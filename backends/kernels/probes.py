@@ -1,4 +1,4 @@
-"""Small kernels that repeat what kernels of loops do, so that what it takes on a device can be measured."""
+"""Small CUDA kernels that repeat what kernels of loops do, so that its time can be measured on a device."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from scanopt.backends.kernels.shared_memory import HELD
 __all__ = ["COLUMNS", "DEEP", "FLAT", "PROBES", "Probe"]
 
 COLUMNS, FLAT, DEEP = 512, 16, 512
-"""Of the matrices: columns, and rows where they lie in shared memory and where they do not."""
+"""The sizes of matrices: columns; rows if they lie in shared memory; rows if they do not."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A kernel.  repeated: what it does n times; held: how many bytes of shared memory it is given.
+    """A kernel that is measured.  repeated: the text that it runs n times; held: its bytes of shared memory.
 
-    grid: all blocks of the device run it together; else one does.
+    grid: all blocks of the device run it together; else a single block does.
     """
 
     before: str
@@ -55,7 +55,7 @@ _BYTES = 4 * FLAT * (MOST_ROWS + COLUMNS)
 
 
 def _product(x: str, w: str, y: str, rows: int) -> str:
-    """A vector times a matrix, by all threads of a block."""
+    """Text that multiplies a vector by a matrix, by all threads of a block."""
     given = f"(char *){x}, 4, (char *){w}, {4 * COLUMNS}, 4, (char *){y}, 4, {rows}, {COLUMNS}, me, per"
     return f"        row_product<float32>({given});\n        BARRIER;"
 
@@ -86,4 +86,4 @@ PROBES = {
         held=_BYTES,
     ),
 }  # fmt: skip
-"""By name: two operators, two products, or a product of MOST_ROWS vectors, a repetition."""
+"""The probes by name.  A repetition is two operators, two products, or a product of MOST_ROWS vectors."""

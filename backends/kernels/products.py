@@ -1,7 +1,8 @@
-"""Products of matrices in kernels: calls of NumPy's inner loop, or tiles that have its bits where these are faster.
+"""Lowers products of matrices: calls of NumPy's inner loop, or tiles, where these are faster and have the same bits.
 
-Exact programs take factors packed.  One that lies turned, as the transpose of weights does, is copied only where a plan
-finds that its product as it lies, by BLAS or as tiles, has other bits, or takes longer (`turned.py`).
+A kernel contains both ways; a plan decides by trials which one runs.  In exact programs factors are packed.  A
+transposed factor, such as the transpose of weights, is copied only where a trial finds that its product without a copy,
+by BLAS or as tiles, has other bits or takes longer (`turned.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Strides = tuple[Expr, ...]
 
 @written.register(Product)
 def _product(node: Product, w: Lowering) -> None:
-    """A small product is written out where the order of its sums is known."""
+    """Write a product; a small one is written out if the order of its sums is known."""
     if sums := known_sums(node, w):
         write_out(node, sums, _packed(node, w), lambda out: _called(node, out, w), w)
         return
@@ -44,7 +45,7 @@ def _product(node: Product, w: Lowering) -> None:
 
 
 def _ahead(node: Product, w: Lowering) -> None:
-    """All rows at once, unless the loop that reads them makes them."""
+    """Write a product of which the loop that reads its rows may make some rows ahead; else all rows at once."""
     (m, k), (_, n) = (w.axes(a) for a in node.args)
     item = item_size(node.dtype)
     (left, _), (right, _) = (_factor(w, a, node) for a in node.args)
@@ -61,7 +62,7 @@ def _ahead(node: Product, w: Lowering) -> None:
 
 
 def _called(node: Product, out: str, w: Lowering) -> None:
-    """The call, but for a factor that is one number, with which `np.dot` multiplies; it adds nothing if that is 0."""
+    """Write a call; if a factor is one number, multiply by it as `np.dot` does, which gives 0 if the number is 0."""
     numbers = [i for i, x in enumerate(node.args) if all(n == ONE for n in w.axes(x))]
     if not node.by_dot or not numbers or node.dtype not in ("float32", "float64"):
         _by_loop(node, out, w)
@@ -79,7 +80,7 @@ def _called(node: Product, out: str, w: Lowering) -> None:
 
 
 def _by_loop(node: Product, out: str, w: Lowering) -> None:
-    """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
+    """Write the call of NumPy's loop, or tiles; a vector is one row on the left, one column on the right."""
     item = item_size(node.dtype)
     a, b = node.args
     if of_integers(node, w):
@@ -113,7 +114,7 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
 
 
 def _plain(node: Product, arrays: tuple[str, str, str], dims: Strides, strides: Strides, w: Lowering) -> Inner:
-    """The call of NumPy's loop."""
+    """The statement that calls NumPy's loop."""
     item = item_size(node.dtype)
     slot = w.slot("matmul", (node.dtype,) * 3)
     return Inner(slot, arrays, (ONE, *dims), (ZERO, ZERO, ZERO, *strides, times(dims[2], item), item))
@@ -131,7 +132,7 @@ def _is_turned(name: str, node: Product, w: Lowering) -> bool:
 
 
 def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
-    """A product of a matrix that lies turned: without a copy where the plan says so."""
+    """Write a product with a transposed factor: without a copy where the plan says so."""
     (m, k), (_, n) = (w.axes(x) for x in node.args)
     dims, item, dtype = (m, k, n), item_size(node.dtype), node.dtype
     lies: list[tuple[str, Strides]] = []
@@ -164,7 +165,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     other = _plain(node, (copied[0][0], copied[1][0], out), dims, (*copied[0][1], *copied[1][1]), w)
     plain = If(as_lies, (call,), (other,))
     ways = Do("bitwise_or", (as_lies, tiled), "int64", "int64")
-    if lies[0] == copied[0]:  # only the right factor lies turned
+    if lies[0] == copied[0]:  # only the right factor is transposed
         across, multiply = _across(node, (left, right, out), here, w)
         plain = If(across, (multiply,), (plain,))
         ways = Do("bitwise_or", (ways, across), "int64", "int64")
@@ -175,7 +176,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
 
 
 def _are_apart(node: Product, w: Lowering) -> bool:
-    """Whether it is certain that both factors are not the same array: one was computed, and the other is not of it."""
+    """Whether both factors are certainly different arrays: views of two arrays, at least one of them computed."""
     made = {out: n for n in walk(w.body.root.nodes) for out in n.outs}
     roots: list[str] = []
     for name in node.args:
@@ -187,7 +188,7 @@ def _are_apart(node: Product, w: Lowering) -> bool:
 
 
 def _across(node: Product, arrays: tuple[str, str, str], here: Tiling, w: Lowering) -> tuple[Expr, Stmt]:
-    """Whether columns of a right matrix that lies turned are multiplied by panels of the left one, and how."""
+    """The test, and the call, for multiplying columns of a transposed right matrix by panels of the left one."""
     (left, right, out), (m, k, n) = arrays, here.dims
     panels = w.scratch(node.dtype, (k, plus(m, Lit(SPACE // np.dtype(node.dtype).itemsize))))
     test = w.number(Number("across", tiling=replace(here, panels=len(w.given) - 1)))
@@ -200,7 +201,7 @@ def _pair(strides: Strides) -> tuple[Expr, Expr]:
 
 
 def _packed(node: Product, w: Lowering) -> Expr | None:
-    """Whether factors that are taken as they lie are packed; None where none are."""
+    """The test whether factors that keep their own strides are packed; None where there are none."""
     test: Expr | None = None
     for name in node.args:
         if w.body.exact or name not in w.body.outer:
@@ -222,7 +223,7 @@ def _packed_factor(w: Lowering, name: str, node: Product) -> str:
 
 
 def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
-    """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
+    """A pointer to a factor, and its strides in bytes; an argument keeps its own if the program is not exact."""
     axes, dtype = w.axes(name), node.dtype
     if name in w.few and name not in w.env:
         return _packed_factor(w, name, node), tuple(times(s, item_size(dtype)) for s in packed(axes))
@@ -237,7 +238,7 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
 
 
 def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:
-    """What a plan needs to know to make a product of tiles, and memory for its panels.
+    """Describe a product for a plan, which may make it of tiles, and allocate memory for its panels.
 
     strides: of the factors that NumPy's loop would be given, in bytes.
     """
@@ -255,7 +256,7 @@ def _tiled(
     plain: Stmt,
     w: Lowering,
 ) -> Stmt:
-    """The product as tiles where the plan says so; right matrices that a loop only reads are laid out before it."""
+    """A product by tiles where the plan says so; a right matrix that a loop does not change is laid out before it."""
     (left, right, out), (m, k, n) = arrays, tiling.dims
     panels = f"g{tiling.panels}"
     lay = Inner(w.slot("panels", (node.dtype,)), (right, panels), (k, n), strides[1])
@@ -270,7 +271,7 @@ def _tiled(
 def _dotted(
     node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
 ) -> Stmt:
-    """The product of two vectors that lie packed, without BLAS where a plan finds that it has the same bits."""
+    """The product of two packed vectors, without BLAS where a plan finds the same bits."""
     k, item = w.axes(node.args[0])[-1], item_size(node.dtype)
     tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
     test = _test(tiling, (tiling.left[0], strides[0][-1], strides[1][0], item), w)
@@ -278,7 +279,7 @@ def _dotted(
 
 
 def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
-    """Whether a plan makes a product so, and its factors lie as planned for."""
+    """The test whether the plan chose tiles, and the factors have the strides that it assumed."""
     test: Expr = w.number(Number("tiled", tiling=tiling))
     for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
         if planned != found:
@@ -287,7 +288,7 @@ def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
 
 
 def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
-    """The strides for which a plan decides: of what is taken as it lies, those of C order."""
+    """The strides for which a plan decides; for an argument that keeps its own, those of C order."""
     known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
     if any(isinstance(s, Var) and s.name in known for s in strides):
         strides = tuple(times(s, item_size(dtype)) for s in packed(w.axes(name)))

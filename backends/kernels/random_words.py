@@ -1,4 +1,4 @@
-"""Random words in C: what kernels call for what the kernel language has no words for."""
+"""C helper functions for random numbers (Philox), which the kernel language cannot express."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ static void arrows_float64(float64 *x, float64 *y, const uint64 *s, int64 pairs)
 }
 """,
 }
-"""By name the text.  Words of a draw are those of `scanopt.array.random.philox`, lane 0, attempt 0."""
+"""The C text of each function, by name.  The words are those of `scanopt.array.random.philox`, lane 0, attempt 0."""

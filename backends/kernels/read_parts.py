@@ -1,7 +1,8 @@
-"""Arrays that one loop of a step computes element by element and another one reads in parts: it computes them itself.
+"""A pass on the statements of a grid kernel: moves cheap elementwise computations into the one loop that reads them.
 
-So the gates of an LSTM's gradient, each of which is one part of the columns of what is multiplied, are computed where
-they are put together: nothing has to wait for them, and they never lie in memory.
+An example are the gates of an LSTM's gradient, which are concatenated and then multiplied: each is computed where the
+concatenation is written, so that it is never stored and needs no barrier.  It is right if no other statement uses the
+array, and nothing in between changes an operand.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 __all__ = ["with_parts_computed"]
 
 CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "absolute"})
-"""Operations that take no longer than what they compute takes to be read."""
+"""Operations that take no longer than loading their result."""
 MOST_READ = 8
-"""So many elements, at most, are read in place of one."""
+"""The most elements that are loaded in place of one."""
 
 
 def with_parts_computed(kernel: Kernel) -> Kernel:
-    """The kernel in which such arrays are computed where they are read."""
+    """Move such computations in the steps of a kernel to where their results are read."""
     places = places_of_pointers(kernel.body)
     body = tuple(_Finder(kernel, x, places).steps() if isinstance(x, Steps) else x for x in kernel.body)
     return replace(kernel, body=body)
@@ -44,14 +45,14 @@ def with_parts_computed(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True)
 class _Finder:
-    """places: of the pointers of the kernel."""
+    """Rewrites one loop in steps.  places: of the pointers of the kernel."""
 
     kernel: Kernel
     loop: Steps
     places: Mapping[str, set[PointedAt]]
 
     def steps(self) -> Steps:
-        """The loop, such arrays computed where they are read."""
+        """Return the loop, with such computations moved."""
         body = list(self.loop.body)
         for at, x in enumerate(body):
             if isinstance(x, For):
@@ -60,7 +61,7 @@ class _Finder:
         return replace(self.loop, body=tuple(x for x in body if not isinstance(x, For) or x.body))
 
     def _moved(self, body: list[Stmt], at: int, store: Store) -> list[Stmt] | None:
-        """The step in which what is stored is computed by its reader; None where that cannot be."""
+        """The body in which the reader computes the stored value itself; None where that is not possible."""
         maker, array = body[at], store.array
         assert isinstance(maker, For)
         value = _of_element(maker, store.value)
@@ -73,7 +74,7 @@ class _Finder:
         return new
 
     def _reader(self, array: str, body: Sequence[Stmt], at: int) -> int | None:
-        """Which statement is the only one that reads an array, once, behind the one that makes it."""
+        """The index of the only statement that reads an array, once, behind the one that makes it; else None."""
         uses = [i for i, s in enumerate(body) for x in inside([s]) for _ in _uses(x, array)]
         everywhere = sum(1 for x in inside(self.kernel.body) for _ in _uses(x, array))
         memory = any(p.name == array and p.offset for p in self.kernel.params)
@@ -83,7 +84,7 @@ class _Finder:
         return uses[1] if isinstance(body[uses[1]], For) and of_numbers else None
 
     def _stays(self, value: Expr, between: Sequence[Stmt]) -> bool:
-        """Whether what a value reads is the same for all statements."""
+        """Whether no statement changes what a value reads."""
         read = {p for a in loads(value) for p in self._of(a.array)}
         for s in inside(between):
             arrays = [s.array] if isinstance(s, Store) else [*getattr(s, "arrays", ())]
@@ -98,7 +99,7 @@ class _Finder:
 
 
 def _uses(x: Stmt, array: str) -> Iterator[None]:
-    """Once for each time that a statement itself touches an array."""
+    """Yield once for each use of an array by a statement itself."""
     yield from (None for v in expressions(x) for a in loads(v) if a.array == array)
     if isinstance(x, Store | Point):
         yield from [None] * (x.array == array)
@@ -106,7 +107,7 @@ def _uses(x: Stmt, array: str) -> Iterator[None]:
 
 
 def _of_element(maker: For, value: Expr) -> Expr | None:
-    """A value of the element alone, its variables replaced by what they are; None where it takes long."""
+    """A value as an expression of loads of the element only; None where it is not cheap."""
     if not all(isinstance(s, Let | Store) for s in maker.body):
         return None
     made: dict[str, Expr] = {}
@@ -129,7 +130,7 @@ def _is_cheap(x: Expr) -> bool:
 
 
 def _without(maker: For, store: Store) -> For:
-    """A loop that does not make something, nor what only that needs."""
+    """A loop without a store, and without variables that only the store reads."""
     kept: list[Stmt] = []
     needed: set[str] = set()
     for s in reversed(maker.body):
@@ -140,7 +141,7 @@ def _without(maker: For, store: Store) -> For:
 
 
 def _computing(reader: Stmt, array: str, var: str, value: Expr) -> Stmt:
-    """A loop that computes an element of an array where it read one.  value: of the element `var`."""
+    """A loop that computes an element of an array where it loaded it.  value: of the element `var`."""
 
     def element(a: Load) -> Expr:
         return with_variables(value, {var: a.index}) if a.array == array else a

@@ -1,6 +1,7 @@
-"""From operators of the table to nodes: which have a form, and how it is written with others.
+"""Reads the operators of the table as nodes: which operators have a form in kernels, and of which nodes it is made.
 
-What has none raises NoForm with the reason.  Each function gives the nodes of one step, none where there is no form.
+Each function yields the nodes of one step, none where there is no form; then `nodes_of` raises NoForm with the reason.
+An operator may only have a form if it gives the bits of its array step.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ __all__ = ["nodes_of"]
 
 
 def nodes_of(step: Compute, types: Types) -> tuple[Single, ...]:
-    """The nodes of an operator.  types: of all names, to which names made here are added.  Raises NoForm."""
+    """Read an operator.  types: of all names; names made here are added.  Raises NoForm."""
     writer = _FORMS.get(step.op.name, _ufunc)
     found = tuple(writer(step, types))
     if not found or types[step.out].dtype not in DTYPES:
@@ -73,7 +74,7 @@ def _dtypes(step: Compute, types: Types) -> tuple[str, ...]:
 
 
 def _ufunc(step: Compute, types: Types) -> Iterator[Single]:
-    """A ufunc, in C or by NumPy's inner loop, or SciPy's; nothing for what is none."""
+    """Read a ufunc: in C, or by NumPy's or SciPy's inner loop; nothing for other operators."""
     name, dtypes = step.op.name if step.op.name in SPECIAL else step.op.spec.ufunc, _dtypes(step, types)
     if name is None or any(d not in DTYPES for d in dtypes):
         return
@@ -142,7 +143,7 @@ def _softmax(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _round(step: Compute, types: Types) -> Iterator[Single]:
-    """To so many digits by a power of ten, as NumPy does."""
+    """Read rounding to some digits: scale by a power of ten, as NumPy does."""
     (x,), dtype, digits = step.args, step.type.dtype, step.op.options["decimals"]
     if types[x].dtype != dtype or np.dtype(dtype).kind not in "iuf" or abs(digits) > 8:
         return
@@ -160,7 +161,7 @@ def _round(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _power(step: Compute, types: Types) -> Iterator[Single]:
-    """Of integers in C, where no exponent is negative; else array steps report it."""
+    """Read powers: of integers in C, after a check that no exponent is negative."""
     found, exponent = loop_dtypes("power", _dtypes(step, types)), step.args[1]
     if found is None or np.dtype(found[-1]).kind not in "iu":
         yield from _ufunc(step, types)
@@ -185,20 +186,20 @@ def _full_like(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _repeated(step: Compute, types: Types) -> Iterator[Single]:
-    """x along new axes, of lengths that the other arguments say."""
+    """Read x repeated along new axes, whose lengths are the other arguments."""
     x, *counts = step.args
     if not any(types[n].ndim for n in counts):
         yield Repeat(step.out, (x,), "copy", (step.type.dtype,), step.type.dtype, step.out, tuple(counts))
 
 
 def _full(step: Compute, types: Types) -> Iterator[Single]:
-    """One number everywhere."""
+    """Read an array that is one number everywhere."""
     if not types[step.args[0]].ndim:
         yield from _repeated(step, types)
 
 
 def _arranged(order: Callable[[Op, int], list[int | None]]) -> Callable[[Compute, Types], Iterator[Single]]:
-    """A view of all elements.  order: by axis of the result, that of x."""
+    """Reads views of all elements.  order: for each axis of the result, the axis of x, or None."""
 
     def view(step: Compute, types: Types) -> Iterator[Single]:
         axes = tuple(None if i is None else (i, WHOLE) for i in order(step.op, types[step.args[0]].ndim))
@@ -241,7 +242,7 @@ def _length(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    """Elements put together along axes, by the inner loop of a ufunc in the order in which NumPy calls it."""
+    """Reads reductions along axes by a ufunc, whose inner loop is called in NumPy's order."""
 
     def reduce(step: Compute, types: Types) -> Iterator[Single]:
         options, (a,) = step.op.options, step.args
@@ -271,7 +272,7 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
 
 
 def _spread(root: bool) -> Callable[[Compute, Types], Iterator[Single]]:
-    """The variance along axes, or its square root."""
+    """Reads the variance along axes, or its square root."""
 
     def spread(step: Compute, types: Types) -> Iterator[Single]:
         options, (a,), dtype = step.op.options, step.args, step.type.dtype
@@ -308,7 +309,7 @@ def _require(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _when_runs(step: Compute, types: Types) -> Iterator[Single]:
-    """The operator itself, after a look whether there is a step: where there is none array steps run."""
+    """Read an operator that only runs if a loop takes a step: the operator, after a check; else array steps run."""
     runs, op = f"{step.out}#runs", guarded(step.op)
     types[runs] = TensorType("int64", ())
     if op is not None and types[step.args[0]].dtype == "int64":
@@ -321,7 +322,8 @@ def _has_rows(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _rows_of_part(which: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    """What `scanopt.array.operators.parts` counts.  which: read, the first rows; left, the last ones of these."""
+    """Reads the numbers of rows of `scanopt.array.operators.parts`.  which: "read", of the first rows; "left", of the
+    last ones of these."""
 
     def rows(step: Compute, types: Types) -> Iterator[Single]:
         (entry,), exact = step.op.options["index"], step.op.options["exact"]

@@ -1,4 +1,7 @@
-"""Parts of arrays as nodes: by numbers, slices, computed integers, an array of integers; values where a loop runs."""
+"""Reads the operators for parts of arrays (`getitem`, `setitem`, `given`) as nodes.
+
+Indices may be numbers, slices, computed integers, arrays of integers and masks.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Types = dict[str, TensorType]
 
 
 def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: Types) -> View | None:
-    """The part of the first argument that an index of integers, slices of numbers and new axes stands for."""
+    """The view that an index of integers, slices and new axes makes of the first argument; None for other indices."""
     index, rest = step.op.options["index"], list(inputs)
     axes: list[tuple[int, tuple[Any, ...]] | None] = []
     at: list[tuple[int, int | str]] = []
@@ -41,7 +44,7 @@ def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: T
 
 
 def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, ...] | None:
-    """A slice, names in the place of those of its ends that are computed."""
+    """A slice with names for its computed ends; None for slices that have no form."""
     if "in" not in parts:
         return parts
     if parts[2] not in (None, 1) and parts[1:] != (None, -1):
@@ -52,7 +55,7 @@ def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, 
 
 
 def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """A part of an array."""
+    """Read a part of an array."""
     index = step.op.options["index"]
     if "array" in index:
         yield from _taken(step, types)
@@ -61,7 +64,7 @@ def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def given_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """The value itself, after a look whether there is a step: where there is none array steps raise."""
+    """Read a value that exists only if a loop takes a step: the value, after a check; else array steps raise."""
     runs = f"{step.out}#runs"
     types[runs] = TensorType("int64", ())
     yield Within(runs, step.args[1:], 1, None, False, False, "int64")
@@ -69,7 +72,7 @@ def given_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _taken(step: Compute, types: Types) -> Iterator[Single]:
-    """Parts at arrays of integers that stand side by side, numbers among them: x[:, i, J], x[I, J]."""
+    """Read parts at arrays of integers, and numbers, on adjacent axes, as x[:, i, J] and x[I, J]."""
     (x, *rest), dtype = step.args, step.type.dtype
     lead, at = _places(step.op.options["index"], rest, types)
     arrays = tuple(entry for entry in at if isinstance(entry, str) and types[entry].ndim)
@@ -88,9 +91,9 @@ def _taken(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _places(index: Sequence[Any], given: Sequence[str], types: Types) -> tuple[int, tuple[str | int, ...]]:
-    """The first axis of an index of arrays and numbers that stand side by side, and what stands there; else nothing.
+    """The first axis of an index of arrays and numbers on adjacent axes, and its entries; () for other indices.
 
-    given: its arguments.
+    given: the arguments of the index.
     """
     rest = iter(given)
     found = [next(rest) if entry in ("in", "array") else entry for entry in index]
@@ -106,7 +109,7 @@ def _is_place(entry: object, types: Types) -> bool:
 
 
 def set_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """An array with a part set or added to."""
+    """Read an array with a part set or increased."""
     x, y, *places = step.args
     name, dtype = f"{step.out}#p", types[x].dtype
     added = step.op.options["mode"] == "inc"
@@ -127,7 +130,7 @@ def set_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _where_true(step: Compute, added: bool, types: Types) -> Iterator[Single]:
-    """A number put, or added, where an array of truth values says so."""
+    """Read the setting of, or adding to, all elements where a mask is true, by one number."""
     (x, y, mask), dtype, wide, total = step.args, step.type.dtype, f"{step.out}#w", f"{step.out}#a"
     if types[y].ndim:
         return

@@ -1,4 +1,4 @@
-"""Products of the table as nodes: of matrices, of all pairs, over some axes."""
+"""Reads the products of the table as nodes: of matrices, outer products, convolutions, and sums over some axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Types = dict[str, TensorType]
 
 
 def outer_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Products of all pairs: as NumPy, which multiplies a column by a row."""
+    """Read an outer product: as in NumPy, a column multiplied by a row."""
     (a, b), dtype = step.args, step.type.dtype
     column, row = f"{step.out}#a", f"{step.out}#b"
     types[column] = TensorType(types[a].dtype, (*types[a].shape, 1))
@@ -30,7 +30,7 @@ def outer_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def product_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """A product of matrices and vectors, by NumPy's inner loop."""
+    """Read a product of matrices and vectors, by NumPy's inner loop."""
     dtype, ndims = step.type.dtype, [types[a].ndim for a in step.args]
     if step.op.params or not min(ndims) or inner_loop("matmul", (dtype,) * 3) is None:
         return
@@ -43,7 +43,7 @@ def product_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def convolve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """A convolution: where there is FMA, NumPy's own may contract products with short vectors."""
+    """Read a convolution, only on x86: elsewhere NumPy's compiler may have contracted products with short vectors."""
     dtype = step.type.dtype
     known = all(cast_is_known(types[a].dtype, dtype) for a in step.args)
     if X86 and dtype != "bool" and known and dtype_function("convolve", dtype):
@@ -51,7 +51,7 @@ def convolve_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Where the axes summed over are the first or the last of both, in order: no copies are needed; else as it is."""
+    """Read a tensordot: a product of matrices if the axes summed over come first or last, in order; else `Contract`."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
     if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
         return
@@ -68,7 +68,7 @@ def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _matrix(step: Compute, x: str, summed: tuple[int, ...], i: int, types: Types, nodes: list[Single]) -> str | None:
-    """A factor as a matrix, what is summed over its columns on the left (i = 0), its rows on the right."""
+    """A factor as a matrix: the axes summed over are its columns on the left (i = 0), its rows on the right."""
     n, m, dtype = types[x].ndim, len(summed), types[x].dtype
     first, last = summed == tuple(range(m)), summed == tuple(range(n - m, n))
     if not (first or last):

@@ -1,4 +1,4 @@
-"""Operators on rows as nodes: running sums, powers and affine recurrences, and averages of integers."""
+"""Reads operators on rows as nodes: running sums, powers, affine recurrences, and averages of integers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AFFINE_NAMES = (
 
 
 def running_nodes(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    """Sums and products of all elements up to each."""
+    """Reads cumulative sums, products and extremes."""
 
     def running(step: Compute, types: Types) -> Iterator[Single]:
         dtype, (a,) = step.type.dtype, step.args
@@ -33,7 +33,7 @@ def running_nodes(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
 
 
 def powers_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Of a number, to the powers 0, 1, 2 ..."""
+    """Read the powers of a number to many integer exponents."""
     (x, e), dtype = step.args, step.type.dtype
     fits = types[x].dtype == dtype == "float64" and not types[x].ndim and types[e].dtype == "int64"
     if fits and inner_loop("power", (dtype,) * 3) is not None:
@@ -41,20 +41,20 @@ def powers_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def affine_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Of one number, where all has its dtype: else array steps do the steps in another order."""
+    """Read an affine recurrence of numbers, if all arguments have its dtype: else array steps add in another order."""
     dtype = step.type.dtype
     if dtype in ("float32", "float64") and step.type.ndim == 1 and all(types[a].dtype == dtype for a in step.args):
         yield AffineRows(step.out, step.args, step.op.name, dtype)
 
 
 MOST_COUNTED, FARTHEST = 2**20, 2**32
-"""Integers that are averaged, and how far they may lie from 0: all sums of them are floats then, in any order."""
+"""The most integers that are averaged, and their greatest size: then all sums are exact as floats, in any order."""
 
 
 def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Averages of integers or truth values: NumPy adds up floats, here they are divided last.
+    """Read averages of integers or truth values: integers are added up here, where NumPy adds floats, and then divided.
 
-    Array steps average more or larger ones, whose sums are rounded.
+    For more or larger integers, whose sums NumPy rounds, array steps run.
     """
     (a,), options = step.args, step.op.options
     ndim, shape = types[a].ndim, types[a].shape

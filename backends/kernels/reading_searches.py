@@ -1,4 +1,4 @@
-"""Searches of the table as nodes: places of extremes and in sorted vectors, rows in order."""
+"""Reads searches as nodes: places of extremes, places in sorted vectors, sorting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Types = dict[str, TensorType]
 
 
 def extreme_nodes(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    """The place of an extreme.  op: the comparison that holds for a further one."""
+    """Reads the place of an extreme.  op: the comparison that is true for a more extreme element."""
 
     def extreme(step: Compute, types: Types) -> Iterator[Single]:
         axis, ndim = step.op.options["axis"], types[step.args[0]].ndim
@@ -30,17 +30,17 @@ def extreme_nodes(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
 
 
 def search_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Places in a sorted vector."""
+    """Read `searchsorted`: places in a sorted vector."""
     yield from _search(step, types, step.op.options["side"] == "right", rising=False)
 
 
 def digitize_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Places among edges that rise; array steps run for those that fall, and report those that do neither."""
+    """Read `digitize` for rising edges; for falling ones array steps run, which report edges that do neither."""
     yield from _search(step, types, not step.op.options["right"], rising=True)
 
 
 def _search(step: Compute, types: Types, right: bool, rising: bool) -> Iterator[Single]:
-    """As NumPy, in the dtype that both arguments are promoted to."""
+    """Read a search, as in NumPy in the dtype to which both arguments are promoted."""
     dtype = np.result_type(*(types[a].dtype for a in step.args)).name
     if types[step.args[0]].ndim != 1 or dtype not in DTYPES:
         return
@@ -56,7 +56,7 @@ def _search(step: Compute, types: Types, right: bool, rising: bool) -> Iterator[
 
 
 def sort_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Rows in order, or their orders."""
+    """Read `sort` and `argsort`."""
     options, x = step.op.options, types[step.args[0]]
     op = f"{step.op.name} {options.get('kind') or 'quicksort'}"
     if x.ndim and dtype_function(op, x.dtype):

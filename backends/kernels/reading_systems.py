@@ -1,4 +1,4 @@
-"""Linear algebra of the table as nodes: systems of equations and determinants, also of stacks of matrices, factors."""
+"""Reads linear algebra as nodes: systems, inverses and determinants, also of stacks of matrices, and factorizations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Types = dict[str, TensorType]
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """What NumPy's inner loops compute of matrices: np.linalg computes those of float32 in float64."""
+    """Read what NumPy's inner loops compute of matrices; for float32 in float64, as np.linalg does."""
     dtype, double = step.type.dtype, "float64"
     matrix, *right = (types[a] for a in step.args)
     alike = all(x.ndim == matrix.ndim or (x.ndim, matrix.ndim) == (1, 2) for x in right)
@@ -37,7 +37,7 @@ def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def factored_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Factors, and what is solved by them: as `scanopt.array.numerics.factors`, by the same routines."""
+    """Read factorizations and solutions by them, by the same LAPACK routines as `scanopt.array.numerics.factors`."""
     name, options, dtype = step.op.name, step.op.options, step.type.dtype
     matrix, *right = (types[a] for a in step.args)
     fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}

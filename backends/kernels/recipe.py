@@ -1,4 +1,7 @@
-"""What a kernel is given at each call: arrays, scratch memory, lengths, inner loops, by what they are made of."""
+"""The result of lowering: a kernel, and a description of all that it must be given at each call.
+
+These are arrays, scratch memory, numbers and inner loops; a plan finds their values for the shapes of a call.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ from scanopt.backends.kernels.sizes import Axis, Lengths
 __all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_offsets"]
 
 ALIGNED = 64
-"""Each scratch array begins at a multiple of so many bytes, a line of the cache; smaller ones than two lines at any
-multiple of 16."""
+"""Each scratch array begins at a multiple of this many bytes, a cache line; one smaller than two lines may begin at
+any multiple of 16."""
 
 
 @dataclass(frozen=True)
 class Given:
     """An array that the kernel is given.
 
-    kind: "array", a value made before the loop, packed; "strided", one as it lies; "source", a sequence, its rows
-    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements.
+    kind: "array", a value made before the loop, packed; "strided", the same with its own strides; "source", a sequence
+    with packed rows; "out", a result, by number; "scratch", memory for `rows` times `axes` elements.
     """
 
     kind: str
@@ -40,9 +43,9 @@ class Given:
 class Tiling:
     """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows.
 
-    once: whether what is laid out or copied for it is so before the loop, not in each step.
-    panels: the number of the scratch memory for them, which is needed where it is made so.  copies: of that for
-    factors copied for BLAS, or for all rows, which is not.
+    once: whether factors are laid out or copied for it before the loop, not in each step. panels: the number of the
+    scratch array for panels, needed only if tiles are used.  copies: of the scratch arrays for copied factors, or for
+    all rows, which are then not needed.  apart: whether both factors are certainly different arrays.
     """
 
     dtype: str
@@ -59,12 +62,14 @@ class Tiling:
 class Number:
     """A number that the kernel is given.
 
-    kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
-    that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes; "tiled",
-    whether a product is made of tiles, 1 or 0; "turned", whether BLAS takes its factors as they lie; "across", whether
-    tiles do, of a right factor that lies turned; "ahead", whether the loop that reads its rows makes them.
-    Of a kernel that goes through a part of an axis: "all" of its length, "part", where that begins in an array that is
-    given, in bytes.
+    kind: "steps"; "size" of an axis; "stride" of rows, in elements; "stride in bytes" of an axis; "start" of a slice of
+    an axis; "rows" that are kept at most, and "skipped" steps, of a result, by number; "offset" of scratch memory, in
+    bytes; and, 1 or 0 for a product: "tiled", whether it is made of tiles, "turned", whether BLAS takes its factors
+    with their own strides, "across", whether tiles multiply columns of a transposed right factor, "ahead", whether the
+    loop that reads its rows makes them.
+
+    For a kernel of a part of an axis: "all", the length of the whole axis, and "part", where the part begins in an
+    array, in bytes.
     """
 
     kind: str
@@ -76,11 +81,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops.
+    """A kernel and its arguments, in order.  loops: the ufuncs and dtypes of its inner loops.
 
-    lives: by number of a scratch array between which statements it is needed, where it is not needed all the time.
-    onto: by number of a scratch array the one that it is written onto.
-    named: by variable of the text the name that its value has in the program, where there is one.
+    lives: the live range of each scratch array, by number; arrays not listed are always live.  onto: for a scratch
+    array, the one that it may be written onto.  named: for variables of the text, the name of their value in the
+    program.
     """
 
     kernel: Kernel
@@ -116,9 +121,9 @@ def scratch_offsets(
     lives: Mapping[int, Life] | None = None,
     onto: Mapping[int, int] | None = None,
 ) -> tuple[dict[int, int], int]:
-    """By number the places of scratch arrays, in bytes, and how many bytes they take together.
+    """The offsets of scratch arrays in bytes, by number, and the bytes that they take together.
 
-    lives: between which statements they are needed; others share no memory.  onto: see `placed`.
+    lives: their live ranges; arrays without one share no memory.  onto: see `placed`.
     """
     sizes: dict[int, int] = {}
     for i, g in enumerate(given):

@@ -1,6 +1,7 @@
-"""Operators that stand for a whole recurrence, as the loops that they stand for: in a kernel these are as fast.
+"""A pass on steps, before they are read as nodes: replaces operators for whole recurrences by the loops they stand for.
 
-Those are written so whose array steps give what the loop gives, bit for bit.
+In a kernel such a loop is as fast as any operator could be.  Only operators are replaced whose array steps have the
+bits of the loop.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _EQUAL = Op.make("require", relation="eq", error="ValueError", message="the sequ
 
 
 def written_out(steps: Iterable[Step], types: Types) -> tuple[Step, ...]:
-    """Steps with loops in place of recurrences, where these have a form here.
+    """Rewrite steps: operators for recurrences that have a form here become loops.
 
-    types: of all names, to which names made here are added.
+    types: of all names; names made here are added.
     """
     return tuple(x for step in steps for x in _of_step(step, types))
 
@@ -45,7 +46,7 @@ def _of_step(step: Step, types: Types) -> Iterator[Step]:
 
 
 class _Recurrence:
-    """One of them being written: names and steps of the loop."""
+    """Writes the loop of one recurrence."""
 
     def __init__(self, step: Compute, types: Types) -> None:
         self.step, self.types = step, types
@@ -55,7 +56,8 @@ class _Recurrence:
         self.states: list[str] = []
 
     def written(self, kinds: str, depth: int, last: bool, update: Writer) -> Sequence[Step]:
-        """kinds: of the arguments, "s" for a sequence.  depth: rows looked back at.  last: the last row alone."""
+        """Return the steps.  kinds: of the arguments, "s" for a sequence.  depth: how far it looks back; last: only the
+        last row is the result."""
         out, (init, *rest) = self.step.out, self.step.args
         if self.types[init].shape[0] not in (None, depth) or self.types[init].dtype != self.row.dtype:
             return ()
@@ -82,14 +84,14 @@ class _Recurrence:
         ]
 
     def of(self, name: str, *args: str, dtype: str = "", **options: object) -> str:
-        """One operator of the step, on rows; "" for the dtype of the state."""
+        """Add one operator on rows to the step; return the name of its result.  dtype: "" for that of the state."""
         shape = self.row.shape
         found = self._named(f"#v{len(self.body)}", TensorType(dtype or self.row.dtype, shape))
         self.body.append(Compute(found, Op.make(name, **options), args, self.types[found]))
         return found
 
     def entry(self, i: int, dtype: str = "") -> str:
-        """Argument i, a sequence, at the present step, in the dtype of the state."""
+        """The row of argument i, a sequence, at the present step, in the dtype of the state."""
         source = self.step.args[i]
         type = self.types[source]
         name = self._named(f"#x{i}", TensorType(type.dtype, type.shape[1:]))
@@ -151,7 +153,7 @@ def _flipped(r: _Recurrence) -> str:
 
 
 def _linear(r: _Recurrence) -> str | None:
-    """Of integers; array steps put floats together in another order."""
+    """The update for integers; for floats, array steps add in another order."""
     if np.dtype(r.row.dtype).kind not in "iu":
         return None
     return r.of("add", r.of("multiply", r.states[0], r.entry(1)), r.entry(2))
@@ -167,7 +169,7 @@ _STEPS: dict[str, tuple[str, int, bool, Writer]] = {
     "lfilter": ("sp", 1, False, _filtered),
     "lfilter2": ("spp", 2, False, _filtered),
 }
-"""By operator: kinds of its arguments after the state, rows looked back at, whether the last row alone, a step."""
+"""For each operator: the kinds of its arguments after the state, rows looked back, last row only, and its update."""
 
 _REDUCTIONS = {
     "add": "sum",
@@ -180,7 +182,7 @@ _REDUCTIONS = {
 
 
 def _fold(step: Compute, types: Types) -> Sequence[Step]:
-    """f of the state and of all rows put together, in NumPy's order, which bits of integers do not depend on."""
+    """Write a fold as f(state, all rows reduced in NumPy's order), as array steps do; bitwise ones as a loop."""
     (init, x), dtype = step.args, step.type.dtype
     name = str(step.op.options["ufunc"])
     if name in BITS:
@@ -199,13 +201,13 @@ def _fold(step: Compute, types: Types) -> Sequence[Step]:
 
 
 class _Formula:
-    """Steps being written, the last of which gives the result."""
+    """Builds steps, the last of which defines the result."""
 
     def __init__(self, step: Compute, types: Types) -> None:
         self.step, self.types, self.steps = step, types, list[Step]()
 
     def of(self, dtype: str, op: Op, *args: str, shape: tuple[int | None, ...] | None = None) -> str:
-        """One operator.  shape: None for that of the first argument."""
+        """Add one operator; return the name of its result.  shape: None for that of the first argument."""
         found = f"{self.step.out}#f{len(self.steps)}"
         self.types[found] = TensorType(dtype, self.types[args[0]].shape if shape is None else shape)
         self.steps.append(Compute(found, op, args, self.types[found]))
@@ -216,12 +218,12 @@ class _Formula:
         return x if self.types[x].dtype == dtype else self.of(dtype, Op.make("cast", dtype=dtype), x)
 
     def result(self, op: Op, *args: str) -> Sequence[Step]:
-        """All steps, the last of them this one."""
+        """Return all steps, with this operator as the last one."""
         return [*self.steps, Compute(self.step.out, op, args, self.step.type)]
 
 
 def _geometric(step: Compute, types: Types) -> Sequence[Step]:
-    """init * factor ** n; array steps run where the power is out of range, as they then run the loop."""
+    """init * factor ** n.  If the power is out of range, array steps run, which then run the loop."""
     (init, factor, n), dtype, f = step.args, step.type.dtype, _Formula(step, types)
     if types[init].dtype != dtype or np.dtype(dtype).kind not in "fiu":
         return ()
@@ -243,4 +245,4 @@ def _geometric(step: Compute, types: Types) -> Sequence[Step]:
 
 
 _FORMULAS: dict[str, Callable[[Compute, Types], Sequence[Step]]] = {"fold": _fold, "geometric": _geometric}
-"""By operator: its formula, nothing where it has none here."""
+"""For each operator, the function that writes its formula, or nothing where it has none."""

@@ -1,4 +1,4 @@
-"""Reductions by NumPy's inner loops, called as NumPy calls them: the order of additions affects rounding."""
+"""Lowers reductions to calls of NumPy's inner loops, as NumPy makes them: the order of additions affects rounding."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ __all__ = ["divided", "reduced"]
 def reduced(node: Reduce, slot: int, w: Lowering) -> None:
     """Write a reduction.  slot: the inner loop of its ufunc.
 
-    NumPy goes through the axes in order, neighbours that go or stay together as one, and calls the loop along the last.
+    NumPy goes through the axes in order, after merging adjacent axes that are both reduced or both kept, and calls the
+    loop along the last one.
     """
     value = w.value(node.args[0])
     if isinstance(value, Scalar):
@@ -65,7 +66,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
     step = times(out_strides[-1], item)
     if gone[-1] or in_c(node.op, (node.dtype, node.dtype)) != (node.dtype,) * 3:
         body: tuple[Stmt, ...] = (into, taken, Inner(slot, (y, x, y), (count,), (step, item, step)))
-    else:  # row by row, element by element: what the inner loop does
+    else:  # row by row, element by element, as the inner loop does
         i = w.fresh("i")
         put = Do(node.op, (Load(y, Var(i), node.dtype), Load(x, Var(i), node.dtype)), node.dtype, node.dtype)
         body = (into, taken, For(i, count, (Store(y, Var(i), put),)))
@@ -80,7 +81,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
 
 
 def _merged(axes: Axes, gone: tuple[int, ...]) -> tuple[Axes, tuple[bool, ...]]:
-    """The axes as NumPy goes through them: without those of length 1, neighbours that go or stay together as one."""
+    """The axes as NumPy goes through them, none of length 1, adjacent ones of one kind merged; which are reduced."""
     found: list[tuple[Expr, bool]] = []
     for i, n in enumerate(axes):
         if n == ONE:
@@ -94,7 +95,7 @@ def _merged(axes: Axes, gone: tuple[int, ...]) -> tuple[Axes, tuple[bool, ...]]:
 
 
 def divided(node: Reduce, out: str, kept: Expr, count: Expr, w: Lowering) -> None:
-    """Turn sums into averages: NumPy divides in double precision."""
+    """Write the division of sums by their counts: NumPy divides in double precision."""
     dtype = node.dtype
     if node.less:
         count = Do("maximum", (plus(count, Lit(-node.less)), ZERO), INDEX, INDEX)

@@ -1,4 +1,7 @@
-"""Remainders of what counts steps, as `i % n`, the place in a ring of what comes next: they count, too, undivided."""
+"""A pass on a loop of steps, as it is printed: a remainder such as `i % n`, where i counts steps, becomes a counter.
+
+The counter is incremented at each step and reset when it reaches n, which takes less time than a division.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from scanopt.backends.kernels.walks import inside, made_in, variables
 __all__ = ["remainders_counted"]
 
 FAR = 2**62
-"""Nearer to 0 no number that counts wraps."""
+"""Counters that start nearer to 0 than this do not wrap."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Loops that put one number in the place of another: where(x == b, a, x), which is x where a is b.
+"""A pass on the statements of a step: skips a loop that replaces one number by another if both are equal.
 
-Where that is written over x, as when two sets of numbered elements become one, a step in which a is b passes it over.
+where(x == b, a, x) is x if a equals b, so where it is written over x, as when two sets of numbered elements are merged,
+the loop needs to run only if a and b differ.  For floats it also runs if a is zero, which has two signs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["with_replacements_passed_over"]
 
 
 def with_replacements_passed_over(step: Sequence[Stmt], w: Lowering) -> list[Stmt]:
-    """The statements of a step, where such loops run where they change anything."""
+    """Put each such loop of a step under the test whether it changes anything."""
     if w.device:
         return [*step]
     arrays: dict[str, str] = {}
@@ -34,7 +35,7 @@ def with_replacements_passed_over(step: Sequence[Stmt], w: Lowering) -> list[Stm
 
 
 def _changes(loop: For, arrays: Mapping[str, str]) -> Expr | None:
-    """Whether it sets any element to another number, if it only puts one in the place of another."""
+    """The test whether a loop changes anything, if it only replaces one number by another; None for other loops."""
     *lets, store = _inner(loop)
     values = {x.name: x.value for x in lets if isinstance(x, Let)}
     if len(values) < len(lets) or not isinstance(store, Store):
@@ -58,7 +59,7 @@ def _changes(loop: For, arrays: Mapping[str, str]) -> Expr | None:
 
 
 def _inner(loop: For) -> Iterator[Stmt]:
-    """The statements of the innermost loop."""
+    """The statements of the innermost loop of a nest."""
     (*before, last) = loop.body
     if isinstance(last, For) and not before:
         yield from _inner(last)
@@ -71,5 +72,5 @@ def _known(x: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def _is_steady(x: Expr, made: Collection[str]) -> bool:
-    """Whether it is a number that is known before the loop.  made: what the loop makes."""
+    """Whether a number does not change in the loop.  made: the variables that the loop sets."""
     return isinstance(x, Lit) or (isinstance(x, Var) and x.name not in made)

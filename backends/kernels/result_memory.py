@@ -1,10 +1,10 @@
-"""Memory of large results: it begins at a line of the cache, so that no vector of a row lies in two lines.
+"""Allocates large results at the beginning of a cache line, so that no vector register of a row spans two lines.
 
-NumPy's own memory begins 16 bytes into a line where it is large.  A state that is read back from the row of a result
-that was just stored then waits for both lines, which takes up to half of the time of a step.
+NumPy's own memory for large arrays begins 16 bytes into a line.  A state that is read back from a row that was just
+stored would then wait for two lines, which takes up to half of the time of a step.
 
-NumPy allocates by a *handler* (NEP 49).  One of our own is set while the results of a call are made, unless the user
-has set one.  Its functions are those of C, so that arrays may grow and be freed at any time.
+NumPy allocates by a *handler* (NEP 49).  Ours is set while the results of a call are made, unless the user has set
+one.  It frees and resizes by C's own functions, so that arrays may grow and be freed at any time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from scanopt.backends.kernels.numpy_table import entry_of
 __all__ = ["LARGE", "TEXT", "handlers", "large_pages"]
 
 LARGE = 1 << 12
-"""Bytes from which a result is large."""
+"""The least bytes of a large result."""
 
 _HUGE = 1 << 22
-"""Bytes from which NumPy asks the system for large pages."""
+"""The least bytes for which NumPy asks the system for large pages."""
 
 TEXT = f"""\
 typedef struct {{
@@ -76,7 +76,7 @@ static Object *begin_lines(setter *set, Object *usual, int64 pages)
 
 
 def handlers(large: bool) -> tuple[int, int]:
-    """The addresses of PyDataMem_SetHandler and of NumPy's own handler; 0 where they are not needed or not known."""
+    """The addresses of PyDataMem_SetHandler and of NumPy's own handler; zeros where not needed or not found."""
     set_handler, own = entry_of(304), entry_of(306)
     found = ctypes.c_void_p.from_address(own).value if large and set_handler and own else None
     return (set_handler, found) if found else (0, 0)

@@ -1,7 +1,7 @@
-"""Pointers to rows of states: which of them can never be the same, so that no barrier is needed between them.
+"""Alias analysis for `barriers.py`: which pointers to rows of states can never point to the same row.
 
-A state of several steps lies in memory for as many rows, used one after the other.  A pointer to one of them is made
-of the number of the step alone, and whoever has it touches no other row.
+A state of several steps lies in a ring of rows.  A pointer to one of them is computed from the number of the step
+alone, and only that row is accessed through it.  So two pointers differ if their rows differ modulo the number of rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RowOfStep:
     size: Expr
 
     def differs(self, other: RowOfStep) -> bool:
-        """Whether both are rows of the same size, of one array, and never the same row in one step."""
+        """Whether two rows of one array have the same size and are never the same row in one step."""
         if (self.step, self.depth, self.size) != (other.step, other.depth, other.size):
             return False
         apart = self.behind - other.behind
@@ -34,19 +34,19 @@ class RowOfStep:
 
 @dataclass(frozen=True)
 class PointedAt:
-    """Where a pointer may point: into an array; row: to which row, where that is all that it is used for."""
+    """Where a pointer may point: into an array.  row: the row, if only that row is accessed through the pointer."""
 
     array: str
     row: RowOfStep | None = None
 
     def meets(self, other: PointedAt) -> bool:
-        """Whether both may be the same elements, in one step."""
+        """Whether both may point to the same elements in one step."""
         known = self.row and other.row and self.row.differs(other.row)
         return self.array == other.array and not known
 
 
 def row_of_step(index: Expr) -> RowOfStep | None:
-    """What an index says of the row it is the start of; None where it is made otherwise."""
+    """The row that begins at an index; None for an index of another form."""
     match index:
         case Do(op="multiply", args=(Do(op="remainder", args=(row, Lit(value=int() as depth))), size)):
             pass
@@ -64,7 +64,7 @@ def row_of_step(index: Expr) -> RowOfStep | None:
 
 
 def places_of_pointers(body: Iterable[Stmt]) -> dict[str, set[PointedAt]]:
-    """Where each pointer may point; from a pointer that is made of another one no row is known."""
+    """Where each pointer may point; for a pointer made from another one, no row is known."""
     points = [x for x in inside(body) if isinstance(x, Point)]
     found: dict[str, set[PointedAt]] = {x.name: set() for x in points}
     before = -1

@@ -1,6 +1,7 @@
-"""Operations on all rows that a loop keeps are computed in its steps, and kept, if nothing else reads these rows.
+"""A pass on stages: moves elementwise operations on the rows that a loop keeps into its steps.
 
-There, among operations on elements, it takes no time to write rows and read them again.
+The loop then keeps their results in place of the rows, which need not be stored and loaded again.  It is right if
+nothing else reads the rows; each element is computed by the same operations as before.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ AnyStage = Stage | Columns | Folded
 
 
 def with_traces_computed(stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering) -> list[AnyStage]:
-    """The stages, where loops keep what is computed of what they keep, if nothing else reads that."""
+    """Let loops keep the results of operations on their rows, if nothing else reads these rows."""
     found = [*stages]
     for i in range(len(found)):
         for j in range(i + 1, len(found)):
@@ -40,7 +41,7 @@ def with_traces_computed(stages: Sequence[AnyStage], wanted: Collection[str], w:
 
 
 def _of_traces(stage: Fused, at: int, stages: Sequence[AnyStage], w: Lowering) -> tuple[Map, ...]:
-    """The operations of a stage on all rows that a loop keeps."""
+    """The operations of a stage that work on all rows that a loop keeps."""
     loop = stages[at]
     if not isinstance(loop, Nested) or loop.loop.until is not None or stage.joins:
         return ()
@@ -67,7 +68,7 @@ def _made(stage: AnyStage) -> set[str]:
 
 
 def _kept(own: Sequence[Map], read: Collection[str], loop: Nested, w: Lowering) -> Nested:
-    """A loop that computes and keeps what is read of that."""
+    """A loop that computes these operations and keeps those of their results that are read."""
     rows = {k.out: k.value for k in loop.loop.keeps if k.rows is None}
     gone = {a for n in own for a in n.args}
     for n in own:

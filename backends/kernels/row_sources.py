@@ -1,7 +1,7 @@
-"""Sequences that are computed for a loop alone: each step computes its row, and the sequence is not made.
+"""A pass on stages: moves elementwise operations that compute a sequence into the loop that reads it.
 
-So it is where the row is read by operations on elements: among these it takes no time to write and read it.  A first
-row that is read beside the loop is computed once more.
+Each step computes its own row, and the sequence is not stored.  It is right if only this loop reads the sequence, and
+it pays if elementwise operations read the row.  If its first row is also read outside the loop, that is computed again.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ QUICK = {
     "greater_equal", "maximum", "minimum", "logical_and", "logical_or", "logical_not", "bitwise_and", "bitwise_or",
     "bitwise_xor", "invert",
 }  # fmt: skip
-"""Operations that a step which computes numbers has time for, and how many of them: more of them, or slower ones, are
-done several at once outside of the loop."""
+"""Operations, and their greatest number, that are moved into steps on scalars; slower ones, or more, are faster
+outside the loop, where they are vectorized."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """What a loop reads rows of, by the names of row and array; how many steps later, if it is not a sequence."""
+    """An array of which a loop reads a row per step, and the name of the row.  shift: for `RowAt`, see there."""
 
     row: str
     array: str
@@ -43,13 +43,13 @@ class _Source:
 
 
 def with_rows_computed(stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering) -> list[AnyStage]:
-    """The stages, with such operations moved into the loops.  wanted: names that are read afterwards."""
+    """Move such operations into the loops.  wanted: names that are read afterwards."""
     found = [*stages]
     for i in range(len(found)):
         for j in reversed(range(i)):
             stage, loop = found[j], found[i]
             if not isinstance(loop, Nested) or any(isinstance(s, Setting) for s in found[j:i]):
-                continue  # which perhaps changes what they read
+                continue  # it may change an operand
             if isinstance(stage, Fused) and (own := _own(stage, loop, found, wanted, w)):
                 found[j] = replace(stage, nodes=[n for n in stage.nodes if n not in own])
                 found[i] = _moved(own, loop, w)
@@ -62,7 +62,7 @@ def with_rows_computed(stages: Sequence[AnyStage], wanted: Collection[str], w: L
 def _own(
     stage: Fused, loop: Nested, stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering
 ) -> tuple[Map, ...]:
-    """The operations of a stage that only make rows for a loop."""
+    """The operations of a stage that only compute rows for a loop."""
     if stage.joins or ONE in stage.axes or is_few(stage.axes) or prefix_of(loop, w):
         return ()
     sources = _sources(loop)
@@ -90,13 +90,13 @@ def _own(
 
 
 def _sources(loop: Nested) -> list[_Source]:
-    """What a loop reads rows of."""
+    """The arrays from which the loop reads one row per step."""
     reads = [_Source(r.out, r.source) for r in loop.loop.reads]
     return reads + [_Source(n.out, n.args[0], n.shift) for n in loop.nodes if isinstance(n, RowAt) and not n.behind]
 
 
 def _is_read_by_element(row: str, loop: Nested, w: Lowering) -> bool:
-    """Whether only operations on elements of its shape read a row, or elements of arrays are taken at these places."""
+    """Whether only elementwise operations of its shape read a row, or lookups that use it as places."""
     readers = [n for n in loop.nodes if row in n.args]
     others = {s.update for s in loop.loop.states} | {k.value for k in loop.loop.keeps} | {loop.loop.until}
     alike = all(
@@ -107,7 +107,7 @@ def _is_read_by_element(row: str, loop: Nested, w: Lowering) -> bool:
 
 
 def _moved(own: Sequence[Map], loop: Nested, w: Lowering) -> Nested:
-    """A loop that computes its rows."""
+    """A loop that computes its rows itself."""
     gone = {n.out for n in own}
     sources = [x for x in _sources(loop) if x.array in gone]
     reads, made = [r for r in loop.loop.reads if r.source not in gone], list[Map | RowAt]()
@@ -129,9 +129,9 @@ def _moved(own: Sequence[Map], loop: Nested, w: Lowering) -> Nested:
 
 
 def _rows_of(own: Sequence[Map], rows: dict[str, str], which: str, w: Lowering) -> tuple[list[Map], list[str]]:
-    """The operations that make some rows, and the arrays that these take rows of.
+    """The operations that compute some rows, and the arrays of which they need rows.
 
-    rows: names of the rows by those of arrays, to which others are added.  which: row.
+    rows: the names of rows, by array; those made here are added.  which: row, a part of their names.
     """
     needed, given = list[Map](), list[str]()
     for n in reversed(own):
@@ -147,7 +147,7 @@ def _rows_of(own: Sequence[Map], rows: dict[str, str], which: str, w: Lowering) 
 
 
 def _at_rows(own: Sequence[Map], rows: Mapping[str, str]) -> list[Map]:
-    """Operations on rows of arrays.  rows: their names."""
+    """Operations on arrays, rewritten for their rows.  rows: the names of rows, by array."""
     return [replace(n, out=rows[n.out], args=tuple(rows.get(a, a) for a in n.args), like=rows[n.out]) for n in own]
 
 
@@ -156,7 +156,7 @@ def _reads_first_row(stage: AnyStage, names: Collection[str]) -> bool:
 
 
 def _first_row(stage: AnyStage, own: Sequence[Map], w: Lowering) -> list[AnyStage]:
-    """The first row of what operations make, computed by itself."""
+    """Stages that compute only the first row of the results of some operations."""
     assert isinstance(stage, View)
     w.stored.add(stage.out)
     rows = {stage.args[0]: stage.out}

@@ -1,7 +1,8 @@
-"""Reductions that nothing else reads the elements of: these are put together as they are computed, and not stored.
+"""A pass on stages: fuses reductions into the elementwise operations whose results nothing else reads.
 
-Axes are gone through in their order, as by NumPy's inner loops.  Where the last axis is reduced, a row of elements at a
-time lies in memory; not so of integers, which are the same in any order.
+The elements are then not stored.  Axes are gone through in order, as by NumPy's inner loops, so the bits are the same.
+Where the last axis of floats is reduced, one row of elements at a time is in memory; integers, for which any order
+gives the same, are reduced in variables (`integer_rows.py`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ End = Reduce | Extreme
 
 @dataclass(frozen=True)
 class ReducedRows:
-    """Operations over elements, and reductions over the same axes of what they make.
+    """Elementwise operations, and reductions of their results over the same axes.
 
     hidden: results that only these reductions read.
     """
@@ -69,29 +70,29 @@ class ReducedRows:
 
     @property
     def inner(self) -> int:
-        """From which axis on all are reduced, or none is."""
+        """The first axis from which on either all are reduced or none is."""
         axes, gone = self.stage.axes, _gone(self.ends[0])
         kinds = [(i, i in gone) for i, n in enumerate(axes) if n != ONE]
         return next((i + 1 for i, kind in reversed(kinds) if kind != kinds[-1][1]), 0)
 
     @property
     def to_numbers(self) -> bool:
-        """Whether all from there on are reduced."""
+        """Whether the axes from `inner` on are reduced."""
         return max(i for i, n in enumerate(self.stage.axes) if n != ONE) in _gone(self.ends[0])
 
     @property
     def at_once(self) -> bool:
-        """Whether each row gives a result of its own."""
+        """Whether no axis before `inner` is reduced, so that each row gives one result."""
         return self.to_numbers and all(n == ONE or i not in _gone(self.ends[0]) for i, n in self.outer)
 
     @property
     def outer(self) -> list[tuple[int, Expr]]:
-        """The axes before, with their lengths."""
+        """The axes before `inner`, with their lengths."""
         return list(enumerate(self.stage.axes[: self.inner]))
 
 
 def with_rows(stages: Sequence[Others], wanted: Collection[str]) -> list[Others | ReducedRows]:
-    """The stages, with such reductions done where their elements are computed.  wanted: names that are read later."""
+    """Fuse reductions into the stages that compute their elements.  wanted: names that are read later."""
     found: list[Others | ReducedRows] = []
     done: set[str] = set()
     for stage in stages:
@@ -112,7 +113,7 @@ def _gone(node: End) -> tuple[int, ...]:
 
 
 def _ends(stage: Fused, stages: Sequence[Others]) -> tuple[End, ...]:
-    """The reductions over the same axes of what a stage makes; among them places of extremes of few elements."""
+    """The reductions of results of a stage over the same axes; places of extremes only over few elements."""
     if stage.joins or is_few(stage.axes) or product(stage.axes) == ONE:
         return ()
     dtypes = {n.out: n.dtype for n in stage.nodes}
@@ -127,7 +128,7 @@ def _ends(stage: Fused, stages: Sequence[Others]) -> tuple[End, ...]:
 
 
 def _fits(node: Reduce, axes: Axes) -> bool:
-    """Whether a reduction starts from a number and goes through rows, or starts from the first elements of rows."""
+    """Whether a reduction can be fused: by its neutral element, or of only the last axis by first elements."""
     long = [i for i, n in enumerate(axes) if n != ONE]
     if node.op not in IDENTITY:
         return long[-1] in node.axes and not {*long[:-1]} & {*node.axes}
@@ -135,7 +136,7 @@ def _fits(node: Reduce, axes: Axes) -> bool:
 
 
 def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
-    """Write such a stage."""
+    """Write the loops of a fused stage."""
     axes, gone, inner = rows.stage.axes, _gone(rows.ends[0]), rows.inner
     reduced = tuple(e for e in rows.ends if isinstance(e, Reduce))
     names, places = w.places(axes)
@@ -182,7 +183,7 @@ def _row(
     w: Lowering,
     elements: Elements,
 ) -> tuple[Stmt, ...]:
-    """Compute a row of elements and put it together, as `reductions` does."""
+    """Statements that compute a row of elements in memory, and reduce it as `reductions.py` does."""
     axes, inner, (names, places) = rows.stage.axes, rows.inner, where
     size, first = product(axes[inner:]), [*places[:inner], *(ZERO for _ in axes[inner:])]
     for e in targets:
@@ -205,7 +206,7 @@ def _row(
 
 
 def _has_few(rows: ReducedRows) -> bool:
-    """Whether rows have few elements, which are put together in an order that is known."""
+    """Whether rows have few elements and the orders of their reductions are known."""
     known = all(isinstance(e, Extreme) or order_is_known(e.op, e.dtype) for e in rows.ends)
     return is_few(rows.stage.axes[rows.inner :]) and known
 
@@ -218,7 +219,7 @@ def _few(
     elements: Elements,
     w: Lowering,
 ) -> tuple[Stmt, ...]:
-    """The same for a row of few elements, which are variables."""
+    """Statements that compute a row of few elements in variables, and reduce them."""
     axes, inner, dtypes = rows.stage.axes, rows.inner, {n.out: n.dtype for n in rows.stage.nodes}
     code: list[Stmt] = []
     found: dict[End, list[Expr]] = {e: [] for e in targets}
@@ -249,7 +250,7 @@ def _packed(pointer: str, axes: Axes, dtype: str) -> Array:
 
 
 def _target(node: End, axes: Axes, w: Lowering) -> Array:
-    """Where a reduction is put together, as an array over all axes."""
+    """The place of the result of a reduction, as an array over all axes, with stride 0 along reduced ones."""
     gone, dtype = _gone(node), INDEX if isinstance(node, Extreme) else node.dtype
     out = w.place(node.out) if w.axes(node.out) else w.cell(dtype)
     apart = iter(packed(tuple(n for i, n in enumerate(axes) if i not in gone)))

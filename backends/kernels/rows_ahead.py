@@ -1,7 +1,8 @@
-"""Products of matrices whose rows a loop reads in order: it makes some rows ahead, and memory is for no more of them.
+"""Lowers a product of matrices whose rows a loop reads in order: the loop computes a few rows at a time, just ahead.
 
-A product of few rows has the bits of the same rows of the whole product where BLAS adds up both in one order, which
-depends on lengths and never on values: a trial finds out.  Where it does not, all rows are made before the loop.
+So memory is needed for these rows only.  The bits are those of the whole product if BLAS adds up both in the same
+order, which depends on lengths and never on values: a trial finds out.  If they are not, all rows are made before the
+loop.
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ from scanopt.backends.kernels.values import Ahead, Array, item_size
 __all__ = ["can_be_ahead", "read_ahead", "read_in_order", "rows_alike"]
 
 ROWS = 4
-"""So many rows are made together, a power of two: for more of them BLAS takes little less time."""
+"""The number of rows that are made together, a power of two: with more of them BLAS is hardly faster per row."""
 _LONGEST = 1 << 27
-"""Multiplications, at most, of a product that is tried."""
+"""The most multiplications of a product that is tried."""
 _TRIALS = 2
 
 
 def read_in_order(stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The products of which only a loop reads rows, one at each step.  wanted: names that are read afterwards."""
+    """The products of which only one loop reads rows, one per step.  wanted: names that are read afterwards."""
     found: set[str] = set()
     for i, stage in enumerate(stages if w.body.whole and not w.device and not w.part else ()):
         if not isinstance(stage, Product) or stage.out in wanted:
@@ -61,7 +62,7 @@ def read_in_order(stages: Sequence[Stage | Reading], wanted: Collection[str], w:
 
 
 def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
-    """Whether a loop reads no more of an array than a row at each step."""
+    """Whether a loop reads nothing of an array but one row per step."""
     if not isinstance(loop, Nested) or prefix_of(loop, w) or sum(r.source == name for r in loop.loop.reads) != 1:
         return False
     inside = {a for n in loop.nodes for a in n.args} | {s.init for s in loop.loop.states} | {loop.loop.steps}
@@ -69,9 +70,9 @@ def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
 
 
 def can_be_ahead(node: Product, w: Lowering) -> bool:
-    """Whether a product is one of packed matrices, with rows that are worth it."""
+    """Whether a product has packed factors and rows that are long enough to be made ahead."""
     axes = [w.axes(x) for x in (*node.args, node.out)]
-    if node.out in w.homes:  # it has a place of its own
+    if node.out in w.homes:  # it must be stored at a given place
         return False
     if any(len(x) != 2 or ONE in x or any(map(w.grows, x)) for x in axes) or node.as_they_lie or is_few(axes[2][1:]):
         return False
@@ -86,7 +87,7 @@ def _is_packed(name: str, dtype: str, w: Lowering) -> bool:
 
 
 def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
-    """What step t does to have its row."""
+    """Define the row that step t reads; return the statement that computes or finds it."""
     m, k, n = made.dims
     last = Do("subtract", (m, Lit(ROWS)), INDEX, INDEX)  # of the last rows some may be made twice
     at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
@@ -107,7 +108,7 @@ def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
 
 @lru_cache(maxsize=1_000)
 def rows_alike(product: TiledProduct) -> bool:
-    """Whether products of few rows have the bits of the whole product."""
+    """Whether a trial finds that products of few rows have the bits of the whole product."""
     m, k, n = product.dims
     if m < 2 * ROWS or m * k * n > _LONGEST or min(k, n) < 2:
         return False
@@ -116,7 +117,7 @@ def rows_alike(product: TiledProduct) -> bool:
 
 
 class _Trial(PlainProduct):
-    """A product, made at once and of few rows at a time."""
+    """A trial: a product computed as a whole, and a few rows at a time."""
 
     def __init__(self, product: TiledProduct) -> None:
         super().__init__(product.dtype, product.dims, product.left, product.right)
@@ -129,7 +130,7 @@ class _Trial(PlainProduct):
         self.starts = [min(i, m - ROWS) for i in range(0, m, ROWS)]
 
     def by_few_rows(self) -> None:
-        """Make it of few rows at a time."""
+        """Compute the product a few rows at a time."""
         left, right, out = (x.ctypes.data for x in (self.a, self.b, self.other))
         counts, strides = self.counts.buffer_info()[0], self.strides.buffer_info()[0]
         for i in self.starts:

@@ -1,7 +1,8 @@
-"""Rows of arrays whose lengths steps decide, read by a loop inside: it counts, and takes each row where it lies.
+"""A pass on steps: a nested loop reads rows of x[a:b], for a and b that differ from step to step, directly from x.
 
-So x[a:b] and arange(a, b), and what operations on elements make of them, are not made where loops inside a loop alone
-read them, and where a and b are other numbers at each step.  How many rows there would be is computed.
+A kernel cannot allocate arrays whose lengths steps decide.  So x[a:b], arange(a, b), x[arange(a, b)], repeated numbers,
+and elementwise results of them are not made where only nested loops read their rows.  The loop counts its steps, and
+takes or computes each row by its place; the number of rows is computed before it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _LENGTH = Op.make("shape_i", axis=0)
 def with_rows_by_place(
     steps: Sequence[Step], wanted: Collection[str], types: Types, steady: Collection[str], top: bool = False
 ) -> tuple[Step, ...]:
-    """Steps in which loops inside loops read such rows by place.
+    """Rewrite steps so that nested loops read such rows by place.
 
     wanted: names that are read afterwards.  steady: names that are the same at all steps.  top: whether the steps are
-    those of a program, which run once.  types: of all names, to which names made here are added.
+    those of a program, which run once.  types: of all names; names made here are added.
     """
     known = {*steady}
     for x in steps:
@@ -42,7 +43,7 @@ def with_rows_by_place(
 
 
 def _not_made(steps: Sequence[Step], steady: Collection[str], types: Types) -> dict[str, Compute]:
-    """Arrays whose lengths steps decide, by name, the rows of which can be taken where they lie."""
+    """The arrays whose lengths steps decide and whose rows can be taken by place, by name."""
     found: dict[str, Compute] = {}
     for x in steps:
         if not isinstance(x, Compute) or x.out in steady:
@@ -54,25 +55,25 @@ def _not_made(steps: Sequence[Step], steady: Collection[str], types: Types) -> d
 
 
 def _is_repeated(x: Compute, types: Types) -> bool:
-    """Whether it is one number, so many times."""
+    """Whether a step repeats one number a computed number of times."""
     return x.op.name == "repeat_rows" and not types[x.args[0]].ndim and types[x.args[1]].dtype == "int64"
 
 
 def _is_part(x: Compute, rows: Collection[str]) -> bool:
-    """Whether it is x[a:b], or x[a:] or x[:b]."""
+    """Whether a step is x[a:b], x[a:] or x[:b]."""
     entry = x.op.options["index"][0] if x.op.name == "getitem" and len(x.op.options["index"]) == 1 else None
     ends = isinstance(entry, tuple) and {*entry[1:3]} <= {None, "in"} and "in" in entry and entry[3] in (None, 1)
     return ends and x.args[0] not in rows
 
 
 def _is_taken(x: Compute, rows: Collection[str]) -> bool:
-    """Whether it is x[places]."""
+    """Whether a step is x[places]."""
     places = x.op.name == "getitem" and x.op.options["index"] == ("array",)
     return places and x.args[1] in rows and x.args[0] not in rows
 
 
 def _is_by_element(x: Compute, rows: Collection[str], types: Types) -> bool:
-    """Whether it is an operation on the elements of such arrays and on numbers, of the same bits one at a time."""
+    """Whether a step is an elementwise operation on such arrays and numbers whose bits are those of single elements."""
     if not any(a in rows and types[a].ndim == x.type.ndim for a in x.args):
         return False
     dtypes = tuple(types[a].dtype for a in x.args)
@@ -88,12 +89,12 @@ def _is_by_element(x: Compute, rows: Collection[str], types: Types) -> bool:
 
 
 def _read_by_loops(rows: Mapping[str, Compute], steps: Sequence[Step], wanted: Collection[str]) -> dict[str, Compute]:
-    """Those of which loops read rows, others of them are made of, or steps ask lengths, and nothing else."""
+    """The arrays of which nothing is read but rows, by loops, lengths, and elements, by others of these arrays."""
     found, gone = dict(rows), {*wanted}
     for x in steps:
         if isinstance(x, Loop):
             gone.update(names_read(replace(x, reads=())))
-            if x.until is not None:  # what lies behind the end may be out of range
+            if x.until is not None:  # places that the loop never reaches may be out of range
                 gone.update(r.source for r in x.reads if any(_is_taken(y, rows) for y in _behind(r.source, rows)))
         elif x.op != _LENGTH if isinstance(x, Compute) else True:
             gone.update(() if isinstance(x, Compute) and x.out in rows else names_read(x))
@@ -108,7 +109,7 @@ def _behind(name: str, rows: Mapping[str, Compute]) -> Iterator[Compute]:
 
 
 def _behind_names(name: str, rows: Mapping[str, Compute]) -> Iterator[str]:
-    """An array and those of which it is made."""
+    """Yield an array and those from which it is computed."""
     if name in rows:
         yield name
         for a in rows[name].args:
@@ -116,10 +117,10 @@ def _behind_names(name: str, rows: Mapping[str, Compute]) -> Iterator[str]:
 
 
 class _Rows:
-    """Steps being written without such arrays.
+    """Rewrites steps without such arrays.
 
-    made: the arrays that are not made.  counts: by name the number of rows that there would be; first, apart: where
-    parts and evenly spaced integers begin, and how far these are apart.
+    made: the arrays that are no longer made.  counts: for each, the name of its number of rows; first, apart: for parts
+    and evenly spaced integers, the names of the first place or integer, and of the spacing.
     """
 
     def __init__(self, made: Mapping[str, Compute], types: Types) -> None:
@@ -144,7 +145,7 @@ class _Rows:
                 self.found.append(x)
             yield from self.found
 
-    # How many rows there would be
+    # The numbers of rows
 
     def _count(self, x: Compute) -> None:
         if counts_up(x, self.types):
@@ -168,7 +169,7 @@ class _Rows:
             self.counts[x.out] = first
 
     def _end(self, end: str, rows: str, zero: str) -> str:
-        """An end of a part, within an array of so many rows."""
+        """An end of a slice, clipped to an array of `rows` rows."""
         end = self._of("cast", end, dtype="int64")
         before = self._of("maximum", self._of("add", end, rows), zero)
         return self._of("where", self._of("less", end, zero, result="bool"), before, self._of("minimum", end, rows))
@@ -178,7 +179,7 @@ class _Rows:
             self._of("require", a, b, relation=relation, error="ValueError", message="the sequences differ in length")
 
     def _of(self, op: str, *args: str, result: str = "int64", **options: object) -> str:
-        """A number, computed before what is being written."""
+        """Add a step that computes a number, before the step being written; return its name."""
         return self._into(self.found, Op.make(op, **options), args, TensorType(result, ()))
 
     def _into(self, steps: list[Step], op: Op, args: tuple[str, ...], type: TensorType, out: str = "") -> str:
@@ -197,7 +198,7 @@ class _Rows:
     # Rows
 
     def _loop(self, loop: Loop) -> Loop:
-        """A loop that counts, and takes rows where they lie."""
+        """A loop that counts, and takes rows by their places."""
         mine = [r for r in loop.reads if r.source in self.made]
         if not mine:
             return loop
@@ -211,7 +212,7 @@ class _Rows:
     def _row(
         self, name: str, rows: dict[str, str], body: list[Step], states: list[CarriedState], read: Read | None = None
     ) -> str:
-        """The name of a row.  rows: of those that there are; body, states: of the loop; read: what it is read as."""
+        """The name of a row of an array.  rows: names so far; body, states: of the loop; read: the read it replaces."""
         if name not in self.made:
             return name
         x, out, type = self.made[name], "" if read is None else read.out, self.types[name].row()

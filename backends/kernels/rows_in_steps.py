@@ -1,9 +1,9 @@
-"""What is made before or after a loop, a row for each of its steps, and is made in these.
+"""A pass on nodes: moves reductions and running sums from before or after a loop into its steps.
 
-Rows that loops keep only to have each of them reduced are reduced in its steps, and not kept; so a state of which only
-sums or extremes are asked for, as the window of the last elements, may be changed in place.  Integers that are kept
-only to be put together are put together there.  Running sums that one loop alone reads, and perhaps not to the end,
-are added up as far as it gets.
+Rows that a loop keeps only to have each of them reduced are reduced in its steps, and not kept; so a state of which
+only sums or extremes are read, as a window of the last elements, may be changed in place.  Integers that a loop keeps
+only to be reduced to one number are reduced in a state of the loop; any order gives the same.  Running sums that only
+one loop reads, which may end early, are added up in its steps, as far as it gets.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ __all__ = ["with_rows_in_steps"]
 
 End = Reduce | Extreme
 NOTHING: dict[str, float] = {"add": -0.0, "multiply": 1}
-"""What running sums and products start from, so that the first element stays as it is."""
+"""The neutral elements of running sums and products; -0.0 also keeps the sign of a first zero."""
 TOTALS = {"maximum", "minimum", "add", "multiply"}
 
 
 def with_rows_in_steps(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """The nodes, where loops make the rows that nothing else reads.  wanted: names that are read afterwards."""
+    """Move such nodes into loops.  wanted: names that are read afterwards."""
     return [*nodes] if w.device else _with_sums(_with_totals(_with_ends(nodes, wanted, w), wanted, w), wanted, w)
 
 
 def _with_ends(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """Where loops keep the reductions of rows."""
+    """Let loops keep reductions of rows in place of the rows."""
     found = [*nodes]
     for loop in nodes:
         if isinstance(loop, Nested) and loop.loop.until is None:
@@ -49,7 +49,7 @@ def _with_ends(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> l
 
 
 def _ends(k: Keep, nodes: Sequence[Node], w: Lowering) -> list[End]:
-    """What alone reads all rows that are kept, each row for itself; nothing if anything else reads them."""
+    """The reductions that read all kept rows, each row separately; [] if anything else reads the rows."""
     readers = [n for n in nodes if k.out in n.args and not isinstance(n, Length)]
     axes = w.axes(k.out)
     ends = [n for n in readers if isinstance(n, Reduce | Extreme) and _by_row(n, len(axes))]
@@ -58,12 +58,12 @@ def _ends(k: Keep, nodes: Sequence[Node], w: Lowering) -> list[End]:
 
 
 def _by_row(n: End, ndim: int) -> bool:
-    """Whether each row becomes one number."""
+    """Whether a reduction makes one number of each row."""
     return n.axis == ndim - 1 == 1 if isinstance(n, Extreme) else n.axes == tuple(range(1, ndim))
 
 
 def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
-    """A loop that keeps these reductions in place of the rows."""
+    """A loop that computes and keeps these reductions in place of the rows."""
     values = {k.out: k.value for k in loop.loop.keeps}
     made: list[Node] = []
     keeps = [k for k in loop.loop.keeps if all(k.out not in n.args for n in own)]
@@ -80,7 +80,7 @@ def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
 
 
 def _with_totals(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """Where loops put together integers, which any order suits, of which they keep one for each step for that alone."""
+    """Let loops reduce integers of which they keep one per step only to be reduced to one number."""
     found = [*nodes]
     for loop in nodes:
         if isinstance(loop, Nested) and loop.loop.until is None:
@@ -98,7 +98,7 @@ def _with_totals(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) ->
 
 
 def _total(k: Keep, nodes: Sequence[Node], w: Lowering) -> Reduce | None:
-    """What alone reads the integers that are kept, and puts them together."""
+    """The reduction of kept integers to one number, if nothing else reads them."""
     readers = [n for n in nodes if k.out in n.args and not isinstance(n, Length)]
     end = readers[0] if len(readers) == 1 else None
     if not isinstance(end, Reduce) or end.counted or end.axes != (0,) or end.op not in TOTALS:
@@ -109,13 +109,13 @@ def _total(k: Keep, nodes: Sequence[Node], w: Lowering) -> Reduce | None:
 
 
 def _least(n: Reduce) -> int:
-    """What an integer stays the same with."""
+    """The neutral element of a reduction of integers."""
     limits = np.iinfo(n.dtype)
     return {"maximum": int(limits.min), "minimum": int(limits.max)}.get(n.op, int(n.op == "multiply"))
 
 
 def _putting_together(k: Keep, end: Reduce, loop: Nested, w: Lowering) -> Nested:
-    """A loop that carries what it has put together, and keeps the last of that in place of the integers."""
+    """A loop that carries the reduction so far as a state, and keeps its last value in place of the integers."""
     inner, (start, so_far, total, last) = loop.loop, (f"{end.out}#{x}" for x in ("start", "so far", "total", "last"))
     for name in (so_far, total):
         w.name_part(name, end.out, ())
@@ -127,7 +127,7 @@ def _putting_together(k: Keep, end: Reduce, loop: Nested, w: Lowering) -> Nested
 
 
 def _with_sums(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """Where loops that may end early add up what they read the running sums of."""
+    """Let loops that may end early add up the running sums that they read."""
     found = [*nodes]
     for n in nodes:
         readers = [m for m in found if n.outs[0] in m.args and not isinstance(m, Length)]
@@ -143,21 +143,21 @@ def _with_sums(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> l
 
 
 def _only_reads(name: str, loop: Nested) -> bool:
-    """Whether a loop that may end early has a sequence that nothing else in it is made of."""
+    """Whether a loop may end early and reads an array only as one sequence."""
     inner = loop.loop
     others = {inner.steps, *(s.init for s in inner.states), *(a for m in walk(loop.nodes) for a in m.args)}
     return inner.until is not None and name not in others and [r.source for r in inner.reads].count(name) == 1
 
 
 def _start(n: Running | Reduce, w: Lowering, nothing: float) -> Node:
-    """What the sum starts from."""
+    """The node of the start of a reduction."""
     start = f"{n.out}#start"
     w.name_part(start, n.out, (ONE,))
     return Fixed(start, nothing, n.dtype)
 
 
 def _summing(n: Running, loop: Nested, w: Lowering) -> Nested:
-    """The loop that adds up."""
+    """The loop that adds up a running sum itself."""
     inner, (x,), dtype = loop.loop, n.args, w.dtype(n.args[0])
     (row,) = (r.out for r in inner.reads if r.source == n.out)
     so_far, entry = f"{row}#before", f"{row}#entry"

@@ -1,7 +1,8 @@
-"""Operations on elements that are looked up at places, row by row.
+"""Lowers elementwise operations on elements that are looked up at places of a row.
 
-Places that lie side by side, but for a few gaps, are gone through run by run: those of arrays that are rolled, or
-extended at their edges.
+If the places are consecutive except for a few gaps, as in arrays that are rolled or extended at their edges, a row is
+gone through run by run of consecutive places, in loops that compilers vectorize.  Whether runs are long is tested when
+the kernel runs.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from scanopt.backends.kernels.values import Array, Axes, Pick, Value, index
 __all__ = ["row_of_lookups"]
 
 LONG = 8
-"""Elements, on average, of runs that are worth a loop of their own."""
+"""The least average number of elements in runs that are worth separate loops."""
 Part = Callable[[Expr, Expr], tuple[Stmt, ...]]
-"""Writes operations on elements of a row, from a place on, so many."""
+"""Writes operations on elements of a row, given the first place and the count."""
 
 
 def row_of_lookups(
     values: Mapping[str, Value], axes: Axes, places: Sequence[Expr], w: Lowering, part: Part
 ) -> tuple[Stmt, ...]:
-    """Write operations along the last of some axes.  values: what they read, by name; places: along the axes before."""
+    """Write operations along the last axis.  values: their operands, by name; places: along the axes before."""
     before = dict(w.env)
     code: list[Stmt] = []
     picks: dict[str, Pick] = {}
@@ -59,7 +60,7 @@ def row_of_lookups(
 
 
 def _row(x: Array, axes: Axes, places: Sequence[Expr], w: Lowering, code: list[Stmt]) -> Array:
-    """The row of an array at some places, as an array over all axes."""
+    """The row of an array at some places, as an array over all axes.  code: gets the statement that points to it."""
     mine = [*places, ZERO][len(axes) - len(x.axes) :]
     last = tuple(p for p in x.picks if p.first + len(p.axes) == len(x.axes) and p.axes[-1] != ONE)
     start = index(ZERO, mine, x.within(x.axes))
@@ -73,7 +74,7 @@ def _row(x: Array, axes: Axes, places: Sequence[Expr], w: Lowering, code: list[S
 def _runs(
     picks: Mapping[str, Pick], values: Mapping[str, Value], count: Expr, w: Lowering, part: Part
 ) -> tuple[Stmt, ...]:
-    """The same, run by run."""
+    """The operations, run by run."""
     start, stop, run = w.variable(INDEX), w.fresh("k"), w.fresh("i")
     moved = {pointer: w.fresh("k") for pointer in picks}
     end: Expr = count
@@ -94,7 +95,7 @@ def _runs(
 
 
 def _long(picks: Mapping[str, Pick], count: Expr) -> Expr:
-    """Whether runs are long."""
+    """The test whether runs are long."""
     found: Expr = Lit(True, "bool")
     for p in picks.values():
         long = Do("less_equal", (times(Var(p.runs), Lit(LONG)), count), "bool", INDEX)

@@ -1,7 +1,8 @@
-"""What the generated Python source calls in place of a loop: its kernel, or None if array steps have to run.
+"""The callables that the generated Python source calls in place of a loop: they run its kernel, or return None.
 
-A kernel declines whatever it does not handle (a length that does not fit, an index out of range, no memory, no
-compiler).  Then the array steps of the same loop, which follow in the source, compute the result or report the error.
+They decide when a kernel is worth compiling.  A kernel declines whatever it does not handle (a length that does not
+fit, an index out of range, no memory, no compiler).  Then the array steps of the same loop, which follow in the source,
+compute the result or report the error.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ __all__ = ["WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
 VARIANTS, SPECIAL = 4, 2
-"""So many patterns of lengths have a kernel; so many kernels are for short axes of given lengths."""
+"""The most patterns of lengths that have a kernel; the most of these that are for short axes of given lengths."""
 STEP = 0.7e-6
-"""Seconds of an operator of an array step, about; what a compiler takes is many times that."""
+"""The approximate seconds of one operator as an array step."""
 WORTH, WAIT = 2e-3, 0.1
-"""Seconds of array steps, in all, after which a kernel is made, and in one call, from which on it is waited for."""
+"""Seconds of array steps in all calls after which a kernel is made; in one call, from which on the call waits."""
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Planner:
         """The plan for a key; None where array steps have to run."""
 
     def report(self, program: Program) -> LoopReport:
-        """What became of the loop, or of the program, of which the body is.  program: that it is in."""
+        """The outcome for the loop or program of the body.  program: the one that it is a part of."""
         made = [v for v in list(self.variants.values()) if isinstance(v, Variant)]
         shown = tuple(annotated(v.text, v.recipe, self.body, program) for v in made)
         most = max((plan.size for plan in self.plan.found()), default=0)
@@ -59,7 +60,7 @@ class Planner:
         return LoopReport(self.body.loop.label, self.state(), (*texts, *parts), (*shown, *parts), most, told)
 
     def state(self) -> str:
-        """What to tell of it."""
+        """The state of the kernels, as text."""
         found = list(self.variants.values())
         if not found:
             odd = "lengths that do not fit, that values decide, or that are 0"
@@ -85,7 +86,7 @@ class Planner:
                 self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found), tiles=True))
             except NoForm as reason:
                 self.variants[pattern] = str(reason)
-            except Exception as error:  # a kernel is never needed
+            except Exception as error:  # array steps can always run instead
                 self.variants[pattern] = f"{type(error).__name__}: {error}"
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
@@ -95,9 +96,9 @@ class Planner:
 
 @dataclass
 class LoopKernel:
-    """The kernel of one loop, made when it is worth it.
+    """The kernel of one loop, compiled when this is worth it.
 
-    always: whether it is waited for in every case.  name: that it is called by in the source.
+    always: whether the first call waits for it.  name: its name in the source.
     """
 
     name: str
@@ -118,11 +119,11 @@ class LoopKernel:
 
     @property
     def fewest(self) -> int:
-        """From this number of steps on, a compiled kernel is faster."""
+        """The least number of steps for which a compiled kernel is faster."""
         return 1 if self.always else max(2, 24 // self._ops)
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
-        """What the loop keeps after at most n steps; None where array steps have to run."""
+        """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run."""
         try:
             return self._called(n, values)
         except (MemoryError, OSError, ArithmeticError, TypeError, ValueError):
@@ -152,9 +153,9 @@ class LoopKernel:
         return LONGEST if self.always else cost if cost > WAIT and not self._ends_early else 0.0
 
     def _pays(self, cost: float) -> bool:
-        """Whether it is time for a kernel: array steps took long, and the loop does not end after a few steps.
+        """Whether to use a kernel: array steps have taken long enough, and the loop does not end after a few steps.
 
-        Where it did so the last time, most calls are left to array steps, and every 16th finds out anew.
+        If it did so the last time, most calls run array steps, and every 16th call tries the kernel again.
         """
         if self.spent < WORTH:
             self.spent += min(cost, WORTH / 16) if self._ends_early else cost
