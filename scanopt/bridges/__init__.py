@@ -1,1 +1,1 @@
-"""Bridges to other libraries: their programs are read into graphs, and optimized programs written as theirs."""
+"""Bridges to other libraries: read their programs into graphs, and write optimized programs in their formats."""

@@ -1,4 +1,4 @@
-"""What bridges have in common: the error for operators that they do not know, folding of constants, parts written."""
+"""Common parts of all bridges: the error for unknown operators, folding of constants, writing to parts of arrays."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scanopt.interpreter import interpret
 __all__ = ["Refused", "folded", "written"]
 
 _FOLDED = 4096
-"""Constants of so many elements at most are computed while a program is read."""
+"""Constants of at most this many elements are computed while a program is read."""
 
 
 class Refused(NotImplementedError):  # noqa: N818
-    """A program has something in it that a bridge does not know."""
+    """Raised for a program that contains something a bridge does not know."""
 
 
 def folded(inputs: list[Variable], make: Callable[[], list[Any]]) -> list[Variable]:
-    """The results of `make`, computed at once where all inputs are constants and the results small."""
+    """The results of `make`, computed immediately if all inputs are constants and the results are small."""
     found = [as_variable(x) for x in make()]
     if not all(isinstance(x, Constant) for x in inputs):
         return found
@@ -34,7 +34,7 @@ def folded(inputs: list[Variable], make: Callable[[], list[Any]]) -> list[Variab
 
 
 def written(part: Variable, y: Variable, how: str) -> Variable:
-    """The array of a part `x[index]` with y written there: "set", or combined by "add", "mul", "min" or "max"."""
+    """The whole array x with y written to its part `x[index]`: how is "set", "add", "mul", "min" or "max"."""
     if how in ("set", "add"):
         return set_subtensor(part, y) if how == "set" else inc_subtensor(part, y)
     return scatter({"mul": "multiply", "min": "minimum", "max": "maximum"}[how], part, y)

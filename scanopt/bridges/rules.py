@@ -1,4 +1,4 @@
-"""Rules of a bridge by the names of operators, entered by decorators in the modules of a package."""
+"""Rules of a bridge by the names of operators, registered by decorators in the modules of a package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ R = TypeVar("R", bound=Callable[..., object])
 class RuleRegistry(dict[str, R]):
     """Rules by name.
 
-    package, modules: where they are entered, imported by `loaded`.
+    package, modules: the modules that register rules, imported by `loaded`.
 
     >>> rules = RuleRegistry()
     >>> @rules.rule("add", "plus")
@@ -29,7 +29,7 @@ class RuleRegistry(dict[str, R]):
         self._modules = [f"{package}.{name}" for name in modules]
 
     def rule(self, *names: str) -> Callable[[R], R]:
-        """A decorator: the rule for operators of these names."""
+        """A decorator that registers the rule for operators of these names."""
 
         def keep(f: R) -> R:
             self.update(dict.fromkeys(names, f))
@@ -38,7 +38,7 @@ class RuleRegistry(dict[str, R]):
         return keep
 
     def loaded(self) -> RuleRegistry[R]:
-        """All rules: their modules are imported."""
+        """All rules, after importing the modules that register them."""
         for name in self._modules:
             importlib.import_module(name)
         return self

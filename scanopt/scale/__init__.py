@@ -1,1 +1,1 @@
-"""Functions over many machines: which axes they are independent along, chunks of lanes and of time, checkpoints."""
+"""Functions on many machines: finds axes along which they are independent, divides lanes and time, checkpoints."""

@@ -1,7 +1,7 @@
-"""Arrays that need not fit into memory: parts of them by reference, and places where parts of results are written.
+"""Arrays that need not fit into memory: references to parts of inputs, and sinks for parts of results.
 
-What is given may be an array of NumPy, one that is mapped from a file (`np.memmap`, `np.load(path, mmap_mode="r")`), an
-array of Zarr, or anything else with `shape` and `dtype` that gives a part when it is sliced.
+An array may be one of NumPy, also mapped from a file (`np.memmap`, `np.load(path, mmap_mode="r")`), one of Zarr, or
+any object with `shape` and `dtype` that returns a part when it is sliced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Part", "Reference", "Sink", "divided", "part_of", "value_of"]
 
 @dataclass(frozen=True)
 class Part:
-    """The lanes from `start` up to `stop`, one more than the last; number `i` of `count` parts."""
+    """The lanes from `start` up to, but not including, `stop`; part number `i` of `count`."""
 
     i: int
     count: int
@@ -30,13 +30,13 @@ class Part:
 
     @property
     def length(self) -> int:
-        """How many lanes they are."""
+        """The number of lanes."""
         return self.stop - self.start
 
 
 @dataclass(frozen=True)
 class File:
-    """An array that lies in a file as it does in memory."""
+    """An array stored in a file with its memory layout, so that it can be mapped."""
 
     path: str
     dtype: str
@@ -52,7 +52,7 @@ class File:
 
 @dataclass(frozen=True)
 class Reference:
-    """A part of an array, read where it is used."""
+    """A reference to a part of an array, which is read where it is used."""
 
     array: Any
     axis: int
@@ -60,7 +60,7 @@ class Reference:
     stop: int
 
     def read(self) -> Any:
-        """The part, in memory."""
+        """The part, read into memory."""
         source = self.array.open() if isinstance(self.array, File) else self.array
         return np.ascontiguousarray(source[_region(source.ndim, self.axis, self.start, self.stop)])
 
@@ -70,7 +70,7 @@ def _region(ndim: int, axis: int, start: int, stop: int) -> tuple[slice, ...]:
 
 
 def file_of(x: Any) -> File | None:
-    """Where a mapped array lies; None for others, and for parts of mapped arrays."""
+    """The file of a mapped array; None for other arrays, and for parts of mapped arrays."""
     base: Any = getattr(x, "base", None)
     if not isinstance(x, np.memmap) or not isinstance(base, mmap.mmap) or x.filename is None:
         return None
@@ -80,7 +80,7 @@ def file_of(x: Any) -> File | None:
 
 
 def _travels(x: Any) -> bool:
-    """Whether an array of another library can be opened elsewhere: Zarr's, where its store is not in memory."""
+    """Whether an array can be opened in another process because its pickle is small, as of Zarr's on disk."""
     if isinstance(x, np.ndarray):
         return False
     try:
@@ -90,9 +90,9 @@ def _travels(x: Any) -> bool:
 
 
 def part_of(x: Any, axis: int, part: Part, elsewhere: bool) -> Any:
-    """A part of an array as it is given to who computes: by reference where that saves memory.
+    """A part of an array to send to a worker: by reference if that saves memory.
 
-    elsewhere: whether that is another process.
+    elsewhere: whether the worker is in another process.
     """
     file = file_of(x)
     if file is not None:
@@ -102,18 +102,18 @@ def part_of(x: Any, axis: int, part: Part, elsewhere: bool) -> Any:
 
 
 def whole_of(x: Any) -> Any:
-    """An array that each part reads all of."""
+    """An array that every part reads as a whole, to send to a worker: by reference if it is mapped from a file."""
     file = file_of(x)
     return x if file is None else Reference(file, 0, 0, x.shape[0] if x.ndim else 0) if x.ndim else np.asarray(x)
 
 
 def value_of(x: Any) -> Any:
-    """An array in memory."""
+    """The array, read into memory if it is a reference."""
     return x.read() if isinstance(x, Reference) else x
 
 
 def divided(n: int, size: int) -> list[Part]:
-    """n lanes in parts of `size`, the last with what is left.
+    """Divide n lanes into parts of `size`; the last one has the rest.
 
     >>> [(p.start, p.stop) for p in divided(5, 2)]
     [(0, 2), (2, 4), (4, 5)]
@@ -123,9 +123,9 @@ def divided(n: int, size: int) -> list[Part]:
 
 
 def usual_size(arrays: Sequence[tuple[Any, int]], n: int, least: int = 8, most: int = 1 << 24) -> int:
-    """How many lanes a part has by default: at least `least` parts, each with at most `most` bytes of inputs.
+    """The default number of lanes in a part: at least `least` parts, each with at most `most` bytes of inputs.
 
-    It depends on the arrays alone, and so do the bits of what is put together.
+    It depends only on the arrays, not on the machine, so that the bits of combined results do not either.
     """
     size = sum(np.dtype(x.dtype).itemsize * int(np.prod(x.shape, dtype=np.int64)) for x, _ in arrays)
     return int(max(1, min(-(-n // least), most * n // max(size, 1))))
@@ -133,13 +133,13 @@ def usual_size(arrays: Sequence[tuple[Any, int]], n: int, least: int = 8, most: 
 
 @dataclass(frozen=True)
 class Sink:
-    """Where an output is written part by part, along an axis: a mapped array, one of Zarr, one in memory."""
+    """An array into which an output is written part by part along an axis: mapped, of Zarr, or in memory."""
 
     array: Any
     axis: int
 
     def write(self, part: Part, x: Any) -> None:
-        """Write what a part of the lanes gives."""
+        """Write the output x of a part of the lanes."""
         target = self.array.open("r+") if isinstance(self.array, File) else self.array
         target[_region(x.ndim, self.axis, part.start, part.stop)] = x
         if isinstance(self.array, File):
@@ -147,7 +147,7 @@ class Sink:
 
 
 def sink_of(array: Any, axis: int, what: str, dtype: str, ndim: int, lanes: int) -> Sink:
-    """The place of an output.  Raises TypeError, ValueError where it does not fit."""
+    """A sink for an output.  Raises TypeError, ValueError if the array does not fit it."""
     shape, found = getattr(array, "shape", None), getattr(array, "dtype", None)
     if shape is None or found is None or not hasattr(array, "__setitem__"):
         raise TypeError(f"out for {what} must be an array to write into, found {show(array)}")
@@ -162,7 +162,7 @@ def sink_of(array: Any, axis: int, what: str, dtype: str, ndim: int, lanes: int)
 
 
 def written_apart(sink: Sink, parts: Sequence[Part]) -> bool:
-    """Whether parts can be written at the same time: those of Zarr where no two of them share a chunk."""
+    """Whether parts can be written at the same time; for Zarr, whether no two of them share a chunk."""
     chunks = getattr(sink.array, "chunks", None)
     if isinstance(sink.array, File | np.ndarray):
         return True

@@ -1,4 +1,4 @@
-"""Which axis of which result depends on which axis of which input: kinds followed through a graph, loops included."""
+"""Which axis of each result depends on which axis of each input: follows kinds through a graph and its loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import scanopt.scale.axis_rules_of_parts  # which enters its rules
+import scanopt.scale.axis_rules_of_parts  # registers its rules
 import scanopt.scale.axis_rules_of_reductions  # noqa: F401
 from scanopt.array.variable import Apply, Constant, Variable, describe
 from scanopt.loops.graph import schedule
@@ -21,9 +21,9 @@ Env = dict[Variable, Kind]
 
 
 def kinds_of(outputs: Sequence[Variable], lanes: Mapping[Variable, int], carries: bool = False) -> Flow:
-    """The kinds of `outputs`, and of all they are made of, where each of `lanes` has its lanes along an axis.
+    """The kinds of `outputs`, and of all they are computed from.  lanes: by input the axis of its lanes.
 
-    carries: loops over the lanes are taken to be given what they carry from one lane to the next, and are listed.
+    carries: assume that loops over the lanes are given the values that they carry from lane to lane, and list them.
     """
     env: Env = {v: LaneKind(axis) for v, axis in lanes.items()}
     flow = Flow(carries)
@@ -33,14 +33,14 @@ def kinds_of(outputs: Sequence[Variable], lanes: Mapping[Variable, int], carries
 
 
 def kind_of_leaf(v: Variable) -> Kind:
-    """Of an input, a constant or a shared variable that has no lanes."""
+    """The kind of an input, a constant or a shared variable without lanes."""
     zeros = isinstance(v, Constant) and v.data.size <= 1 and not np.any(v.data) and not np.any(np.signbit(v.data.real))
     return ZERO if zeros else WHOLE
 
 
 @dataclass
 class Flow:
-    """One analysis.  loops: over the lanes, with what they carry.  noted: what may round lanes by their company."""
+    """One analysis.  loops: over the lanes, with states.  noted: operators whose rounding may depend on other lanes."""
 
     carries: bool = False
     kinds: Env = field(default_factory=Env)
@@ -50,7 +50,7 @@ class Flow:
     depth: int = 0
 
     def follow(self, outputs: Sequence[Variable], env: Env) -> list[Kind]:
-        """The kinds of `outputs`, with those of `env`, which is filled."""
+        """The kinds of `outputs`, from those in `env`; adds the kinds of all variables on the way to `env`."""
         for node in schedule(outputs, env.keys()):
             if isinstance(node, Scan):
                 env.update(zip(node.outputs, self._loop(node, env), strict=True))
@@ -108,7 +108,7 @@ class Flow:
         return [Mixed(Dependence("scan", what, node.location, why, carried))] * len(node.outputs)
 
     def _over_lanes(self, node: Scan, outer: Env) -> list[Kind]:
-        """A step for each lane: without states a map, else what a step carries is what it depends on."""
+        """The kinds of a loop with a step for each lane: a map without states, else dependent on what it carries."""
         inner: Env = {}
         if node.until is not None:
             return self._all(node, "the loop may end early, which later entries cannot tell by themselves")
@@ -120,7 +120,7 @@ class Flow:
             if outer[w.w_outer] not in (WHOLE, ZERO):
                 return self._all(node, "each step reads all entries", w.w_outer)
             inner[w.w_inner] = WHOLE
-        carries = self.carries and self.depth == 1  # what a loop inside a loop carries cannot be given to it
+        carries = self.carries and self.depth == 1  # only outer loops can be given their carries
         if node.mit_mots:
             return self._all(node, "a step reads and writes rows of others", node.mit_mots[0].buffer_outer)
         for i, s in enumerate(node.states):
@@ -134,7 +134,7 @@ class Flow:
         return [LaneKind(0) if k in (WHOLE, ZERO) else k.passed() if isinstance(k, Mixed) else k for k in found]
 
     def _beside_lanes(self, node: Scan, outer: Env) -> list[Kind]:
-        """A loop that takes the same steps for all lanes, each with all of them."""
+        """The kinds of a loop whose steps are the same for all lanes, found as a fixpoint over its states."""
         first: Env = {q.u_inner: _row(outer[q.u_outer]) for q in node.sequences}
         first |= {w.w_inner: outer[w.w_outer] for w in node.non_sequences}
         if outer[node.n_steps] not in (WHOLE, ZERO):
@@ -185,7 +185,7 @@ def _start(s: State, outer: Env) -> Kind:
 
 
 def _joined(node: Scan, i: int | None, before: Kind, after: Kind) -> Kind:
-    """What a state is where it starts as one kind and becomes another."""
+    """The kind of a state or buffer whose initial value has one kind and whose new value has another."""
     found = join(before, after)
     if found is not None:
         return found

@@ -1,7 +1,7 @@
-"""What each operator makes of the kinds of its arguments: one table, by name.  What is not in it mixes all lanes.
+"""Rules from the kinds of an operator's arguments to that of its result, by name; without a rule it mixes all lanes.
 
-The rules of elementwise operators and of shapes; reductions (`axis_rules_of_reductions`), and products, indexing,
-factors and random numbers (`axis_rules_of_parts`) have files of their own.
+This file has the rules of elementwise operators and of shapes; those of reductions are in `axis_rules_of_reductions`,
+those of products, indexing, factors and random numbers in `axis_rules_of_parts`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["TABLE_OF_RULES", "Rule", "Use", "aligned", "elementwise", "rule"]
 
 @dataclass(frozen=True)
 class Use:
-    """One use of an operator: its arguments with their kinds, its result, and where it stands.
+    """One use of an operator: its arguments with their kinds, its result, and the loop that it is in.
 
-    noted: called with a text where the same lanes, given with others, may be rounded otherwise.
+    noted: is called with a text if lanes may be rounded differently together with other lanes.
     """
 
     op: Op
@@ -35,13 +35,13 @@ class Use:
     noted: Callable[[str], None]
 
     def mixed(self, why: str, i: int | None = None) -> Mixed:
-        """Mixed, saying why.  i: the number of the argument to blame, by default the first that has lanes."""
+        """Mixed, with the reason.  i: the number of the argument to blame, by default the first that has lanes."""
         if i is None:
             i = next((j for j, k in enumerate(self.kinds) if k not in (WHOLE, ZERO)), 0)
         return Mixed(Dependence(self.op.name, named(self.args[i]), self.location, why))
 
     def rounds(self, why: str = "") -> None:
-        """Note that bits may depend on which lanes are computed together, where the result is inexact at all."""
+        """Note that bits may depend on which lanes are computed together, if the result is a float or complex."""
         if np.dtype(self.out.dtype).kind in "fc":
             self.noted(f"{self.op.name}{f' {why}' if why else ''}{f' at {self.location}' if self.location else ''}")
 
@@ -64,7 +64,7 @@ TABLE_OF_RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Enter a rule for operators of these names."""
+    """A decorator that registers the rule for operators of these names."""
 
     def keep(f: Rule) -> Rule:
         for name in names:
@@ -80,7 +80,7 @@ _LINEAR = ("negative", "positive", "real", "imag", "conjugate", "disconnected_gr
 
 
 def aligned(u: Use, ndim: int | None = None) -> Kind:
-    """Lanes of arguments that broadcast against each other, or a refusal.  ndim: of the result."""
+    """The lanes of the result of arguments that broadcast against each other, or Mixed.  ndim: of the result."""
     found, n = u.lanes(), u.out.ndim if ndim is None else ndim
     places = {i: u.args[i].ndim - a for i, a in found.items()}  # counted from the end
     (first, place), *others = places.items()
@@ -118,7 +118,7 @@ def elementwise(u: Use) -> Kind:
 
 
 def _of_parts(u: Use) -> Kind:
-    """Sums and other combinations of parts, through operators that are linear in them."""
+    """The rule for partial arguments: sums stay sums through linear operators, extrema through the same extremum."""
     add, name = Partial("add"), u.op.name
     partial = [i for i, k in enumerate(u.kinds) if isinstance(k, Partial)]
     if name in ("maximum", "minimum", "logical_and", "logical_or") and u.all(Partial(name)):
@@ -146,7 +146,7 @@ def _is_elementwise(name: str) -> bool:
 
 
 def rule_of(name: str) -> Rule | None:
-    """The rule of an operator, None where there is none."""
+    """The rule of an operator, None if it has none."""
     if name in TABLE_OF_RULES:
         return TABLE_OF_RULES[name]
     return elementwise if _is_elementwise(name) else None
@@ -180,9 +180,9 @@ def _ifelse(u: Use) -> Kind:
 
 
 def structural(u: Use, place: Callable[[int], int | str]) -> Kind:
-    """The rule of operators that only arrange entries of their first argument.
+    """The rule of operators that only rearrange entries of their first argument.
 
-    place: of the lanes' axis, that in the result, or a text that says why it has none.
+    place: gives for the lanes' axis the axis in the result, or a text that says why there is none.
     """
     x, *rest = u.kinds
     if any(k not in (WHOLE, ZERO) for k in rest):
@@ -232,7 +232,7 @@ def _shape(u: Use) -> Kind:
 
 
 def _count_at(dims: Sequence[Any], kinds: Sequence[Kind]) -> tuple[list[int], bool]:
-    """The places of a shape that are the number of lanes, and whether all others are the same for all."""
+    """The places of a shape that hold the number of lanes, and whether all other lengths are the same for all lanes."""
     given = iter(kinds)
     found = [next(given) if n is None else WHOLE for n in dims]
     return [i for i, k in enumerate(found) if k == COUNT], all(k in (WHOLE, ZERO, COUNT) for k in found)
@@ -292,7 +292,7 @@ def _reshape(u: Use) -> Kind:
 
 
 def before_lanes(dims: Sequence[Any], places: Sequence[int], n: int) -> Sequence[Any]:
-    """The lengths given before that of the lanes, which must be known to be those of the array."""
+    """The lengths of a reshape before the lanes' own, if all are ints, for comparison with those of the array."""
     return dims[:n] if places == [n] and None not in dims[:n] else ()
 
 

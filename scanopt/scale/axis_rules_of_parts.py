@@ -21,7 +21,7 @@ _OTHERS = "each entry meets all of the other argument's"
 
 @rule("dot", "tensordot", "matmul", "outer")
 def _product(u: Use) -> Kind:
-    """By the letters of both arguments: i for what is summed over, those of the result in its order."""
+    """The rule of products, from letters for the axes of both arguments as in einsum; common ones are summed over."""
     a, b = _letters(u)
     lanes = u.lanes()
     if not lanes:
@@ -107,9 +107,9 @@ def _is_full(entry: Any, kinds: Sequence[Kind]) -> bool:
 
 
 class _IndexAxes:
-    """How an index takes the axes of an array: by axis the entry with the kinds of its arguments.
+    """How an index uses the axes of an array.  taken: by axis the entry of the index, with the kinds of its arguments.
 
-    labels: what each axis of the result is, as `indexing` names them.
+    labels: the label of each axis of the result, as in `operators.indexing`.
     """
 
     def __init__(self, u: Use, ndim: int, skip: int = 1) -> None:
@@ -126,7 +126,7 @@ class _IndexAxes:
 
 
 def _gathered(u: Use, axes: _IndexAxes) -> Kind:
-    """Entries of a table that is the same for all, at places that each lane tells."""
+    """The rule for entries of a table that is the same for all lanes, at places that differ by lane."""
     index = u.options["index"]
     if any(isinstance(k, LaneKind) for e, ks in axes.taken.values() for k in ks if e != "array") or "mask" in index:
         return u.mixed("how many entries are picked depends on all of them")
@@ -207,7 +207,7 @@ def _solved_parts(u: Use) -> Kind:
     return Partial("add") if linear else u.mixed("not linear in its parts")
 
 
-# Recurrences that laws put in the place of loops: states and sequences have a first axis for time
+# Recurrences, by which laws replace loops: states and sequences have a first axis for time
 
 
 def _recurrence(timed: str, last: bool = False) -> Any:

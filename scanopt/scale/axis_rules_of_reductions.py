@@ -32,7 +32,7 @@ def _reduction(u: Use) -> Kind:
 
 
 def _along(drops: bool, steady: bool = True) -> Rule:
-    """Operators along one axis.  drops: it is gone from the result.  steady: bits are the same for any lanes."""
+    """The rule of operators along one axis.  drops: the result lacks it.  steady: bits do not depend on the lanes."""
 
     def of(u: Use) -> Kind:
         axis = u.options["axis"]

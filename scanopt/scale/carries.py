@@ -1,13 +1,13 @@
-"""Functions cut along time: what runs over a part of the steps, given what the steps before carry to them.
+"""Cuts functions along time: makes programs for a part of the steps that are given the carries from earlier steps.
 
-For loops over the lanes of a function (`Flow.loops`) there are made
+For the loops over the lanes of a function (`Flow.loops`) it makes
 
-- `start`: inputs -> what each loop starts with, its carries;
+- `start`: inputs -> the first carries, which are the initial states of each loop;
 - `part`: inputs and carries -> the outputs for these steps, and the carries for the steps after them;
 - `advance`: the same without the outputs;
-- of each group of states that composes, `summary`: inputs, carries and seeds -> what the steps do to any state.
+- for each group of states that composes, `summary`: inputs, carries and seeds -> the effect of the steps on any state.
 
-A carry of a state that is read several steps back has so many rows, the oldest first; of others it is the state.
+The carry of a state that is read several steps back has as many rows, the oldest first; of others it is the state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Env = dict[Variable, Variable]
 
 @dataclass(frozen=True, eq=False)
 class CutLoop:
-    """A loop over the lanes.  made: the loop that starts with `carries`.  first: the number of its first carry."""
+    """A loop over the lanes.  made: the same loop, starting with `carries`.  first: the number of its first carry."""
 
     node: Scan
     made: Scan
@@ -40,13 +40,13 @@ class CutLoop:
     first: int
 
     def after(self, outputs: Sequence[Variable]) -> list[Variable]:
-        """What it carries on, from the traces of its states."""
+        """Its carries after the steps, from the traces of its states."""
         return [carried_on(s, c, x) for s, c, x in zip(self.made.states, self.carries, outputs, strict=False)]
 
 
 @dataclass(frozen=True, eq=False)
 class PrefixRound:
-    """The summaries of one group of states.  seeds: inputs that the summary starts with, beside inputs and carries."""
+    """The summary program of one group of states.  seeds: further inputs, from which the summary starts."""
 
     loop: CutLoop
     group: Group
@@ -61,13 +61,13 @@ class PrefixRound:
 
     @property
     def lags(self) -> tuple[tuple[int, int], ...]:
-        """For each lag the number of its carry among `places`, and how many steps it looks back."""
+        """For each lag the index of its carry in `places`, and how many steps it looks back."""
         return tuple((self.group.states.index(lag.state), lag.back) for lag in self.group.lags)
 
 
 @dataclass
 class CutProgram:
-    """A program cut along time.  loops: in order.  outputs: those of the function, of the carries."""
+    """A program cut along time.  loops: in order.  outputs: those of the function, computed from inputs and carries."""
 
     loops: list[CutLoop] = field(default_factory=list[CutLoop])
     outputs: list[Variable] = field(default_factory=list[Variable])
@@ -79,7 +79,7 @@ class CutProgram:
 
     @property
     def start(self) -> list[Variable]:
-        """What the carries are before the first step."""
+        """The carries before the first step."""
         return [s.init_outer for loop in self.loops for s in loop.node.states]
 
     @property
@@ -88,14 +88,14 @@ class CutProgram:
         return [v for loop in self.loops for v in loop.after(loop.made.outputs)]
 
     def rounds(self) -> list[PrefixRound]:
-        """How to tell the carries of all parts, round by round.  Raises NoComposition."""
+        """The rounds in which the carries of all parts are computed, one for each group.  Raises NoComposition."""
         return [
             _round(loop, group, composition(loop.made, group)) for loop in self.loops for group in groups(loop.made)
         ]
 
 
 def cut(outputs: Sequence[Variable], loops: Sequence[Scan]) -> CutProgram:
-    """`outputs` with each of these loops starting with carries that are inputs."""
+    """Rebuild `outputs` with each of these loops starting from carries, which become inputs."""
     found, env, count = CutProgram(), Env(), 0
     for node in [x for x in schedule(outputs) if x in set(loops)]:
         assert isinstance(node, Scan)
@@ -112,7 +112,7 @@ def cut(outputs: Sequence[Variable], loops: Sequence[Scan]) -> CutProgram:
 
 
 def starting_with(node: Scan, inits: Sequence[Variable]) -> Scan:
-    """The loop with other initial states; those of shared variables are states like others then."""
+    """The loop with other initial states; states of shared variables become ordinary ones."""
     given = iter(inits)
     mit_sots = tuple(altered(s, init_outer=next(given)) for s in node.mit_sots)
     sit_sots = tuple(altered(s, init_outer=next(given)) for s in node.sit_sots)
@@ -122,7 +122,7 @@ def starting_with(node: Scan, inits: Sequence[Variable]) -> Scan:
 
 
 def carried_on(s: State, carry: Variable, trace: Variable) -> Variable:
-    """What a state hands on after some steps, from what it started with and its trace."""
+    """The carry of a state after some steps, from its carry before them and its trace."""
     if not isinstance(s, MitSot):
         return trace[-1]
     rows: Variable = FUNCTIONS["concatenate"]([carry, trace], axis=0)
@@ -147,7 +147,7 @@ def _round(loop: CutLoop, group: Group, how: Composition) -> PrefixRound:
         return PrefixRound(loop, group, how, three, tuple(x[-1] for x in traces))
     n = len(group.lags)
     rows = [_row_type(node.states[lag.state], loop.carries[lag.state]) for lag in group.lags]
-    if how.name == "Affine":  # basis by basis: a value of 1 in one lag
+    if how.name == "Affine":  # one basis vector for each lag, with the value 1 there
         more = tuple(Variable(rows[i], f"{node.label(group.lags[i].state)} of {j}") for j in range(n) for i in range(n))
         traces = _with_states(base, more, lambda inner: [
             x for j in range(n) for x in _next_lags(base, group, inner[j * n : (j + 1) * n])
@@ -174,7 +174,7 @@ def _after(base: Scan, group: Group, seeds: Sequence[Variable]) -> list[Variable
 
 
 def _next_lags(node: Scan, group: Group, values: Sequence[Variable]) -> list[Variable]:
-    """What the linear part of a step makes of values of all lags."""
+    """Apply the linear part of a step to values of all lags."""
     by_lag = {(lag.state, lag.back): v for lag, v in zip(group.lags, values, strict=True)}
     given = {lag.read: v for lag, v in zip(group.lags, values, strict=True) if lag.read is not None}
     new = dict(zip(group.states, linear_part(node, group, given), strict=True))
@@ -184,7 +184,7 @@ def _next_lags(node: Scan, group: Group, values: Sequence[Variable]) -> list[Var
 def _with_states(
     node: Scan, inits: Sequence[Variable], step: Callable[[Sequence[Variable]], Sequence[Variable]]
 ) -> list[Variable]:
-    """The traces of further states of a loop."""
+    """Add states to a loop: `step` maps their values to new ones; returns their traces."""
     inner = [Variable(v.type, v.name) for v in inits]
     new = [SitSot(v, i, o) for v, i, o in zip(inits, inner, step(inner), strict=True)]
     made = altered(node, sit_sots=(*node.sit_sots, *new), labels=(), order=None)

@@ -1,8 +1,8 @@
-"""What a long run has done, on disk: complete at any moment, even if the process that writes it is killed.
+"""The progress of a long run, on disk: consistent at any moment, even if the process that writes it is killed.
 
-The folder has a file `state.npz`, which is replaced atomically: how far the run is, and what its loop carries.  Rows of
-traces that it counts were written before it: as arrays of Zarr, or as files of NumPy, one for each piece.  What it does
-not count is written again.
+The folder has a file `state.npz`, which is replaced atomically: it says how far the run is, and holds the carries of
+its loop.  The rows of traces that it counts were written before it, as arrays of Zarr or as files of NumPy, one for
+each piece.  Rows that it does not count are written again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["CheckpointStore"]
 
 
 class CheckpointStore:
-    """A folder.  state: as it was last committed, None before; `arrays` beside it."""
+    """A checkpoint folder.  state, arrays: as last committed; None and [] before that."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -36,7 +36,7 @@ class CheckpointStore:
                 self.arrays = [found[f"array{i}"] for i in range(self.state["arrays"])]
 
     def commit(self, state: dict[str, Any], arrays: list[Any]) -> None:
-        """Replace the state: before this returns the old one counts, afterwards the new one."""
+        """Replace the state atomically: until this returns the old one counts, afterwards the new one."""
         data = {f"array{i}": x for i, x in enumerate(arrays)}
         text = np.array(json.dumps({**state, "arrays": len(arrays)}))
         part = self.path / "state.npz.part"
@@ -49,7 +49,7 @@ class CheckpointStore:
         self.state, self.arrays = {**state, "arrays": len(arrays)}, arrays
 
     def write(self, name: str, first: int, rows: Any, total: int, size: int) -> None:
-        """Write rows of a trace that starts at row `first`.  total: how many it may have.  size: rows of a piece."""
+        """Write rows of a trace from row `first` on.  total: the most rows that it may have.  size: rows of a piece."""
         if self._zarr is None:
             target = self.path / f"{name}-{first:015d}.npy"
             part = target.with_suffix(".part")
@@ -69,7 +69,7 @@ class CheckpointStore:
         array[first : first + len(rows)] = rows
 
     def read(self, name: str, rows: int) -> Any:
-        """The first so many rows of a trace."""
+        """The first `rows` rows of a trace."""
         if self._zarr is not None:
             return self._zarr.open_array(str(self.path / name), mode="r")[:rows]
         found: list[Any] = []
@@ -89,7 +89,7 @@ def _zarr() -> Any:
 
 
 def _sync(folder: Path) -> None:
-    """See to it that names in a folder are on disk, where the system can be asked that."""
+    """Flush the names in a folder to disk, if the system supports that."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,17 +1,17 @@
-"""Which recurrences compose: what many steps of a loop do to its state, summarized before the state is known.
+"""Which recurrences compose: the effect of many steps of a loop on its state, summarized before the state is known.
 
-The states of a loop fall into groups that feed one another.  The step of a group, as a function of its state, is one of
+The states of a loop form groups that feed one another.  The step of a group, as a function of its state, is one of
 
 | kind | step | summary of many steps | exact |
 |---|---|---|---|
-| `Folded` | op(s, c), op associative | what they make of op's identity | integers, bool, extrema |
-| `Finite` | any, entry by entry, of bool states | what they make of each state | yes |
+| `Folded` | op(s, c), op associative | their result from op's identity | integers, bool, extrema |
+| `Finite` | any, entry by entry, of bool states | their result from each state | yes |
 | `Affine` | a s + b entry by entry, states of a group mixed | a and b | integers |
-| `Linear` | s A + b, any linear operators | the matrix of it and b | integers |
-| `Forgotten` | reads no state | what they make of any state | yes |
+| `Linear` | s A + b, any linear operators | its matrix and b | integers |
+| `Forgotten` | reads no state | their result | yes |
 | `Clamped` | min(max(s + a, low), high) entry by entry | a, low and high | no |
 
-where a, b, c, low, high, A depend on no state of the group.  It is derived operator by operator from the step's graph.
+where a, b, c, low, high, A depend on no state of the group.  The kind is derived operator by operator from the step.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ ASSOCIATIVE = ("add", "multiply", "maximum", "minimum", "logical_and", "logical_
 
 
 class NoComposition(ValueError):  # noqa: N818
-    """The step of a loop does not compose, in any way that is known: its text says why."""
+    """Raised if the step of a loop does not compose in any known way; its text says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lag:
-    """One value of a state that a step may read: of `back` steps ago.  read: None where the step does not."""
+    """The value of a state `back` steps ago, which a step may read.  read: its variable, None if the step does not."""
 
     state: int
     back: int
@@ -51,31 +51,31 @@ class Lag:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """States that feed one another, by number; `lags` are all the values of them that a step hands to the next."""
+    """States that feed one another, by number.  lags: all their values that a step passes to the next."""
 
     states: tuple[int, ...]
     lags: tuple[Lag, ...]
     before: tuple[int, ...] = ()
-    """States that it reads, of groups before it."""
+    """The states of earlier groups that it reads."""
 
 
 @dataclass(frozen=True)
 class Composition:
-    """How a group composes.  name: the kind.  exact: whether chunks give the bits of single steps.
+    """How a group composes.  name: the kind.  exact: whether parts give the bits of single steps.
 
-    ufunc: of `Folded`.
+    ufunc: the operator of a `Folded` group.
     """
 
     name: str
     exact: bool
     ufunc: str = ""
     sure: bool = True
-    """False where only values that are neither zero nor NaN are known to be the same bits."""
+    """False if the same bits are only known for values that are neither zero nor NaN."""
 
 
 @dataclass
 class _Step:
-    """The graph of one step, with what depends on the states of a group."""
+    """The graph of one step, with the variables that depend on the states of a group."""
 
     node: Scan
     group: Group
@@ -94,7 +94,7 @@ class _Step:
         return [self.node.states[i].output_state for i in self.group.states]
 
     def nodes(self) -> Iterator[Any]:
-        """What depends on the states, in order."""
+        """The nodes that depend on the states, in order."""
         for x in self.order:
             if x.outputs[0] in self.dependent:
                 yield x
@@ -105,7 +105,7 @@ class _Step:
 
 
 def lags_of(node: Scan, i: int) -> list[Lag]:
-    """The values of state i that a step hands to the next, the newest first."""
+    """The values of state i that a step passes to the next, the newest first."""
     s = node.states[i]
     by_tap = dict(zip(s.taps, s.input_states, strict=True))
     return [Lag(i, k, by_tap.get(-k)) for k in range(1, -min(s.taps) + 1)]
@@ -132,7 +132,7 @@ def groups(node: Scan) -> list[Group]:
 
 
 def composition(node: Scan, group: Group) -> Composition:
-    """How the states of a group compose.  Raises NoComposition, naming the operator that keeps them from it."""
+    """How the states of a group compose.  Raises NoComposition, which names the operator that prevents it."""
     step = _Step(node, group)
     kinds: set[str] = {np.dtype(node.states[i].output_state.dtype).kind for i in group.states}
     if not any(v in step.dependent for v in step.updates):
@@ -151,7 +151,7 @@ def composition(node: Scan, group: Group) -> Composition:
 
 
 def _folded(step: _Step, kinds: set[str]) -> Composition:
-    """s = op(op(s, c), d) ..., with one associative op throughout."""
+    """The composition of s = op(op(s, c), d) ..., with one associative op throughout.  Raises NoComposition."""
     if len(step.group.lags) > 1:
         raise step.refuse("several states feed one another")
     found = list(step.nodes())
@@ -201,7 +201,7 @@ def _text(x: Any) -> str:
 
 
 def _check_linear(step: _Step, x: Any) -> bool:
-    """Whether one operator works entry by entry.  Raises where it is not affine in the states."""
+    """Whether an operator works entry by entry.  Raises NoComposition unless it is affine in the states."""
     if isinstance(x, Scan):
         raise step.refuse(f"{_text(x)} in its step cannot be analysed")
     name, dependent = x.op.name, [v in step.dependent for v in x.inputs]
@@ -248,7 +248,7 @@ def _clamped(step: _Step, kinds: set[str]) -> Composition:
 
 
 def identity(ufunc: str, dtype: str) -> Any:
-    """e with ufunc(e, x) = x, of a dtype."""
+    """The e of this dtype with ufunc(e, x) = x for all x."""
     d = np.dtype(dtype)
     if ufunc in ("maximum", "minimum"):
         low = ufunc == "maximum"
@@ -264,11 +264,11 @@ def identity(ufunc: str, dtype: str) -> Any:
     return d.type(1 if ufunc in ones else -np.inf if ufunc == "logaddexp" else 0)
 
 
-# The graphs of summaries
+# Graphs for summaries
 
 
 def linear_part(node: Scan, group: Group, given: Mapping[Variable, Variable]) -> list[Variable]:
-    """What the step makes of states, without what it adds to them.  given: for each lag that is read a variable."""
+    """The linear part of a step: its results without constant terms.  given: a variable for each lag that is read."""
     step = _Step(node, group)
     made: dict[Variable, Variable] = dict(given)
     for x in step.nodes():
@@ -277,7 +277,7 @@ def linear_part(node: Scan, group: Group, given: Mapping[Variable, Variable]) ->
 
 
 def zeros_of(v: Variable) -> Variable:
-    """Zeros of its shape and dtype."""
+    """Zeros of the shape and dtype of v."""
     made: Variable = FUNCTIONS["zeros_like"](v)
     return made
 
@@ -302,7 +302,7 @@ def _linear(x: Any, made: Mapping[Variable, Variable]) -> Variable:
 
 
 def clamped_part(node: Scan, group: Group, given: Sequence[Variable]) -> list[Variable]:
-    """(a, low, high) after the step, from those before it: the state is min(max(s + a, low), high)."""
+    """(a, low, high) after a step, from those before it, where the state is min(max(s + a, low), high)."""
     F = FUNCTIONS
     step = _Step(node, group)
     (start,) = [lag.read for lag in group.lags]
@@ -319,7 +319,7 @@ def _clamp_of(x: Any, made: Mapping[Variable, tuple[Variable, ...]], F: Mapping[
 
     def moved(bound: Variable, c: Variable, sign: int) -> Variable:
         there = bound + c if sign > 0 else bound - c
-        found: Variable = F["where"](F["isinf"](bound), bound + zeros_of(c), there)  # no bound stays none
+        found: Variable = F["where"](F["isinf"](bound), bound + zeros_of(c), there)  # an infinite bound stays infinite
         return found
 
     if name == "where":

@@ -1,4 +1,4 @@
-"""Functions of Dask arrays: the same plans as graphs of Dask, which is computed when it is asked for."""
+"""Divided functions of Dask arrays: the same plans, written as lazy graphs of Dask."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["lazily", "map_blocks"]
 
 
 def map_blocks(f: Runnable, args: Sequence[Any], axis: Any, schedule: str) -> Any:
-    """`f.map_blocks`: see there."""
+    """The implementation of `f.map_blocks`: see there."""
     array = library("dask.array", "scale", "map_blocks")
     values = f._signature.in_order(args, {})
     blocks = [i for i, x in enumerate(values) if isinstance(x, array.Array)]
@@ -35,7 +35,7 @@ def map_blocks(f: Runnable, args: Sequence[Any], axis: Any, schedule: str) -> An
 
 
 def lazily(plan: PartPlan, values: Sequence[Any], chunks: int | None) -> list[Any]:
-    """The outputs as Dask arrays.  Blocks are those of the first input that is divided, or have `chunks` lanes."""
+    """The outputs as Dask arrays, with the blocks of the first divided input, or with `chunks` lanes each."""
     array, delayed = library("dask.array", "scale", "distribute"), library("dask", "scale", "distribute").delayed
     first = next((i for i in plan.lanes if isinstance(values[i], array.Array)), next(iter(plan.lanes)))
     n = np.shape(values[first])[plan.lanes[first]]
@@ -60,7 +60,7 @@ def _sizes(x: Any, axis: int, n: int, chunks: int | None) -> list[int]:
 
 
 def _blocks(array: Any, x: Any, axis: int | None, sizes: Sequence[int], parts: Sequence[Part]) -> list[Any]:
-    """The argument of each part."""
+    """The argument x for each part."""
     if isinstance(x, array.Array):
         whole = dict.fromkeys(range(x.ndim), -1)
         if axis is None:
@@ -72,7 +72,7 @@ def _blocks(array: Any, x: Any, axis: int | None, sizes: Sequence[int], parts: S
 
 
 def _results(delayed: Any, plan: PartPlan, rows: Sequence[list[Any]], parts: Sequence[Part]) -> list[Any]:
-    """For each part its outputs."""
+    """The delayed outputs of each part."""
     sinks = [None] * len(plan.kinds)
     if plan.cut is None:
         program, compute = plan.whole(), delayed(workers.run, pure=True)
@@ -101,7 +101,7 @@ def _results(delayed: Any, plan: PartPlan, rows: Sequence[list[Any]], parts: Seq
 
 
 def _shapes(plan: PartPlan, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The shapes of the outputs for one lane, NaN where only the run tells a length."""
+    """The shapes of the outputs for one lane, with NaN for lengths that are only known in the run."""
     inputs, outputs = graph_of(plan.f)
     lengths = [as_variable(dim(v, i)) for v in outputs for i in range(v.ndim)]
     try:
@@ -110,12 +110,12 @@ def _shapes(plan: PartPlan, values: Sequence[Any]) -> list[tuple[Any, ...]]:
             measure(*[_like(v, x, plan.lanes.get(i)) for i, (v, x) in enumerate(zip(inputs, values, strict=True))])
         )
         return [tuple(int(next(found)) for _ in range(v.ndim)) for v in outputs]
-    except Exception:  # of what the stand-ins make; the run has the true values
+    except Exception:  # caused by the stand-ins' values; the run has the true ones
         return [tuple(np.nan if n is None else n for n in v.type.shape) for v in outputs]
 
 
 def _like(v: Any, x: Any, axis: int | None) -> Any:
-    """A stand-in for an argument: one lane, of Dask arrays without values."""
+    """A stand-in for an argument, with one lane; for a Dask array it has zeros in place of values."""
     if hasattr(x, "chunks"):
         shape = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
         return np.zeros(shape, v.dtype)

@@ -1,4 +1,4 @@
-"""`scanopt.distribute(f, over={"x": 0})`: f of large arrays, part by part, on threads, processes or a Dask cluster."""
+"""`scanopt.distribute(f, over={"x": 0})`: computes f part by part on threads, processes or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Progress = Callable[[int, int], object]
 
 
 class Distributed:
-    """A function that is computed part by part: it is called as the function is, with arrays of any size.
+    """A function that is computed part by part: it is called in the same way, with arrays of any size.
 
-    plan: what is done, as text when printed.
+    plan: how it is divided; prints as text.
     """
 
     def __init__(self, plan: PartPlan, chunks: int | None, on: Any, workers: int | None) -> None:
@@ -37,10 +37,11 @@ class Distributed:
     def __call__(self, *args: Any, out: Any = None, progress: Progress | None = None, **kwargs: Any) -> Any:
         """The outputs.
 
-        out: arrays to write those outputs into that have an entry for each lane: a mapped file, an array of Zarr; as
-        the function gives its outputs, one, a list or a dict, with None for those that are given back.  Such outputs
-        are given back as they were given.  progress: called after each part with how many of how many are done.
-        Raises what the function raises; ValueError for inputs whose lengths differ along the divided axes.
+        out: arrays to write outputs into that have an entry for each lane, such as a mapped file or an array of Zarr;
+        one, a list or a dict, as the function returns its outputs, with None for outputs to return as usual.  For
+        outputs written there, these arrays are returned.  progress: is called after each part with the number of parts
+        done and their total.  Raises what the function raises; ValueError for inputs whose lengths differ along the
+        divided axes.
         """
         f = self.plan.f
         values = f._signature.in_order(args, kwargs)
@@ -78,7 +79,7 @@ def _is_dask(x: Any) -> bool:
 
 
 def _places(plan: PartPlan, out: Any, n: int) -> list[Sink | None]:
-    """Where each output is written, None where it is given back."""
+    """The sink of each output, None for an output that is returned.  Raises ValueError if `out` does not fit."""
     s = plan.f._signature
     if out is None:
         return [None] * len(plan.kinds)
@@ -100,7 +101,7 @@ def _places(plan: PartPlan, out: Any, n: int) -> list[Sink | None]:
 
 
 class _Run:
-    """One call: its arguments, parts and places of results."""
+    """One call: its arguments, parts and sinks."""
 
     def __init__(
         self, plan: PartPlan, values: Sequence[Any], parts: Sequence[Part], sinks: Sequence[Sink | None], progress: Any
@@ -121,7 +122,7 @@ class _Run:
         return whole.results()
 
     def _found(self, who: Runner, sinks: Sequence[Sink | None]) -> Iterator[list[Any]]:
-        """The outputs of each part, in order."""
+        """The outputs of each part, in order, without those that workers write."""
         if self.plan.cut is None:
             program = self.plan.whole()
             return who.map(workers.run, ((program, self._part(p, who), sinks, p) for p in self.parts))
@@ -148,7 +149,7 @@ class _Run:
 
     def _three_phases(self, who: Runner, sinks: Sequence[Sink | None]) -> Iterator[list[Any]]:
         first = self._start(who)
-        before = [list(first) for _ in self.parts]  # of each part, as far as the rounds have told
+        before = [list(first) for _ in self.parts]  # the carries of each part, as far as known from the rounds so far
         again = self.plan.again()
         for s in self.plan.summaries():
             asked = ((s, self._part(p, who), before[p.i]) for p in self.parts[:-1])
@@ -163,12 +164,12 @@ class _Run:
 
 
 def s_in_file(sink: Sink) -> bool:
-    """Whether another process can write there."""
+    """Whether another process can write to the sink."""
     return not isinstance(sink.array, np.ndarray)
 
 
 class Whole:
-    """The outputs of parts, put together as they come."""
+    """Combines the outputs of parts, in the order of the parts."""
 
     def __init__(
         self, kinds: Sequence[Kind], sinks: Sequence[Sink | None], apart: Sequence[bool], parts: Sequence[Part]
@@ -177,7 +178,7 @@ class Whole:
         self._found: list[Any] = [None] * len(kinds)
 
     def take(self, part: Part, found: Sequence[Any]) -> None:
-        """Take in the outputs of the next part."""
+        """Add the outputs of the next part."""
         for i, (kind, sink, x) in enumerate(zip(self._kinds, self._sinks, found, strict=True)):
             if sink is not None:
                 if not self._apart[i]:
@@ -195,7 +196,7 @@ class Whole:
         Sink(self._found[i], axis).write(part, x)
 
     def results(self) -> list[Any]:
-        """All outputs; those that were written somewhere are that."""
+        """All outputs; for one with a sink, the array that it was written to."""
         return [
             x if s is None else s.array.open() if not hasattr(s.array, "__setitem__") else s.array
             for x, s in zip(self._found, self._sinks, strict=True)
@@ -211,7 +212,7 @@ def distribute(
     on: Any = "threads",
     workers: int | None = None,
 ) -> Distributed:
-    """f, computed part by part along axes of its inputs.
+    """Compute f part by part along axes of its inputs.
 
     f: a compiled or loaded function that updates no shared variables.  over: the axis to divide, by name (or number)
         of each input that has one; other inputs are given to all parts.  Whether parts can be computed
@@ -220,9 +221,9 @@ def distribute(
     chunks: lanes in a part; by default at least 8 parts of at most 16 MB.
     schedule: "auto", or "chain": loops over the lanes run one part after the other, bit for bit as f does, and may
         have any step.
-    on: "threads", "processes", "here" (this thread), "dask" or a client of Dask.  workers: how many.
+    on: "threads", "processes", "here" (this thread), "dask" or a client of Dask.  workers: their number.
     Inputs may be mapped from files, or arrays of Zarr.  With Dask arrays the result is a lazy Dask array.
-    Raises DependenceError (a ValueError), which names the dependence, for what is not independent; TypeError and
+    Raises DependenceError (a ValueError), which names the dependence, if parts are not independent; TypeError and
     ValueError for arguments that do not fit.
 
     >>> import numpy as np

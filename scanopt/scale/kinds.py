@@ -1,6 +1,6 @@
-"""How a value depends on the entries along one axis of the inputs, the *lanes*: a small lattice.
+"""Kinds: how a value depends on the entries along one axis of the inputs, the *lanes*; they form a small lattice.
 
-If a function is given some of the lanes, then, compared with what it computes for all of them, a value of this kind is
+If a function is given only some of the lanes, a value of this kind is, compared with its value for all lanes,
 
 | kind | for some lanes |
 |---|---|
@@ -8,9 +8,9 @@ If a function is given some of the lanes, then, compared with what it computes f
 | `ZERO` | the same, and known to be zeros |
 | `COUNT` | an integer scalar: how many lanes there are |
 | `LaneKind(k)` | the entries along axis k that belong to the given lanes |
-| `Partial(op)` | what is combined by op, in the order of the lanes: a sum of parts |
-| `LAST` | the value, where the last lanes are given |
-| `Mixed` | nothing that could be put together |
+| `Partial(op)` | a part, to be combined by op in the order of the lanes: a sum of parts |
+| `LAST` | the value, if the last lanes are given |
+| `Mixed` | nothing from which the value could be combined |
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "LaneKind", "
 class Dependence:
     """Why a value depends on several lanes at once.
 
-    operator: the first operator that mixes them, as text.  variable: what it mixes, in words.  location: "file:line" of
-    the loop that it stands in, "" outside of loops, where no lines are known.  why: what it does.  carried: the name
-    of the state where one step of a loop over the lanes hands a value to the next.
+    operator: the first operator that mixes them, as text.  variable: its argument, in words.  location: "file:line" of
+    the loop that it is in, "" outside of loops, where no lines are known.  why: the reason.  carried: the name of the
+    state, if a step of a loop over the lanes passes a value to the next.
     """
 
     operator: str
@@ -43,7 +43,7 @@ class Dependence:
 
 
 class Kind:
-    """A kind: see the module."""
+    """The base class of kinds: see the module."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Plain(Kind):
 
 @dataclass(frozen=True)
 class LaneKind(Kind):
-    """The entries along an axis belong to the lanes, one to each."""
+    """There is one entry along this axis for each lane."""
 
     axis: int
 
@@ -76,13 +76,13 @@ class Partial(Kind):
 
 @dataclass(frozen=True)
 class Mixed(Kind):
-    """Depends on several lanes at once.  shaped: but for its shape, which any lane has: `x[0]`."""
+    """Depends on several lanes at once.  shaped: its shape does not, as that of `x[0]`."""
 
     dependence: Dependence
     shaped: bool = False
 
     def passed(self) -> Mixed:
-        """What is made of it: of its shape nothing is known any more."""
+        """The kind of a value computed from it, about whose shape nothing is known."""
         return Mixed(self.dependence)
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ LAST: Kind = _Plain("of the last entry")
 
 
 def join(a: Kind, b: Kind) -> Kind | None:
-    """The least kind that both are, or None where there is none but mixed.
+    """The least kind that covers both, Mixed if one is mixed, or None if no other kind covers both.
 
     >>> join(ZERO, Partial("add")), join(WHOLE, LaneKind(0))
     (Partial(ufunc='add'), None)
@@ -114,7 +114,7 @@ def join(a: Kind, b: Kind) -> Kind | None:
 
 
 def named(v: Variable) -> str:
-    """A variable in words: by its name, or by what computes it."""
+    """A variable in words: by its name, or by the operator that computes it."""
     if v.name or v.owner is None:
         return describe(v)
     made = v.owner.op.name if isinstance(v.owner, Apply) else v.owner

@@ -1,6 +1,6 @@
-"""A function taken apart at its loops: what comes before each, some steps of each, and what comes after all.
+"""Divides a function at its loops: into the part before each loop, some steps of each, and the part after all loops.
 
-Steps run in pieces of the same program, each starting with what the one before it carries on.
+The steps of a loop run in pieces of the same program, each starting from the carries of the one before.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ __all__ = ["LoopPiece", "pieces"]
 
 @dataclass(frozen=True, eq=False)
 class LoopPiece:
-    """Some steps of a loop.
+    """The program for some steps of a loop.
 
-    node: the loop.  before: what is computed before it: the number of steps, its sequences, what it starts with, what
-    it holds, its checks.  inputs: of the piece: how many steps, rows of sequences, carries, what it holds.  outputs: of
-    the piece: rows of the traces in `kept`, the carries after it, and where the loop may end early, for each step
-    whether it ends there.  kept: the numbers of the traces that are read, and whether only the last row is.
+    node: the loop.  before: the variables computed before it: the number of steps, its sequences, its initial states,
+    its non-sequences, its checks.  inputs: of the piece: the number of steps, rows of sequences, carries,
+    non-sequences.  outputs: of the piece: rows of the traces in `kept`, the carries after it and, if the loop may end
+    early, for each step whether it ends there.  kept: the numbers of the traces that are read, each with whether only
+    its last row is.
     """
 
     node: Scan
@@ -38,19 +39,19 @@ class LoopPiece:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many sequences, carries and held values there are."""
+        """The numbers of sequences, carries and non-sequences."""
         n, k = len(self.node.sequences), len(self.node.states)
         return n, k, len(self.inputs) - 1 - n - k
 
 
 def pieces(results: Sequence[Variable]) -> list[LoopPiece]:
-    """The loops that results rest on, in order, those of gradients aside, whose buffers cannot be cut."""
+    """The loops that the results depend on, in order, without loops of gradients, whose buffers cannot be cut."""
     nodes = schedule(results)
     return [_piece(x, _reads(x, nodes, results)) for x in nodes if isinstance(x, Scan) and not x.mit_mots]
 
 
 def _reads(node: Scan, nodes: Sequence[Node], results: Sequence[Variable]) -> tuple[tuple[int, bool], ...]:
-    """Which traces are read, and of which only the last row."""
+    """The numbers of the traces that are read, each with whether only its last row is."""
     whole = {v for v in results if v.owner is node}
     last: set[Variable] = set()
     for x in nodes:

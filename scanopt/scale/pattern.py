@@ -1,4 +1,4 @@
-"""`scanopt.axis_pattern(f)`: which axis of each output depends on which axis of each input."""
+"""`scanopt.axis_pattern(f)`: how each axis of each output depends on each axis of each input."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["AxisPattern", "axis_pattern", "graph_of", "lanes_of", "output_names"
 
 @dataclass(frozen=True)
 class AxisPattern:
-    """The answers: `pattern[(input, axis)][output]` is a kind; printed, a table of them in words.
+    """The kinds of all outputs: `pattern[(input, axis)][output]` is a kind; prints as a table in words.
 
-    Of a kind, `scanopt.scale.kinds` says what it means: `LaneKind(k)`, one entry of the output along its axis k for
-    each of the input along the given axis; `WHOLE`, not dependent on it; `Partial(op)`, the outputs of parts combined
-    by op; `LAST`, that of the last part; `Mixed`, dependent on several entries at once, with the reason.
+    The kinds of `scanopt.scale.kinds`: `LaneKind(k)`, one entry of the output along its axis k for each entry of the
+    input along the given axis; `WHOLE`, independent of it; `Partial(op)`, the outputs of parts combined by op; `LAST`,
+    the output of the last part; `Mixed`, dependent on several entries at once, with the reason.
     """
 
     kinds: Mapping[tuple[str, int], Mapping[str, Kind]]
@@ -40,13 +40,13 @@ class AxisPattern:
 
 
 def graph_of(f: Runnable) -> tuple[list[Variable], list[Variable]]:
-    """The inputs and the outputs of a function as a graph: the one that was compiled, or that of a saved program."""
+    """The inputs and outputs of a function's graph: the one that was compiled, or that of a saved program."""
     inputs, results = results_of(f)
     return inputs, results[: len(f.outputs)]
 
 
 def results_of(f: Runnable) -> tuple[list[Variable], list[Variable]]:
-    """The same, with the new values of shared variables and of inputs after the outputs."""
+    """As `graph_of`, with the new values of shared variables and of inputs after the outputs."""
     s = f._signature
     if isinstance(f, Function):
         return list(s.inputs), list(s.results)
@@ -55,7 +55,7 @@ def results_of(f: Runnable) -> tuple[list[Variable], list[Variable]]:
 
 
 def output_names(f: Runnable) -> list[str]:
-    """What to call the outputs: their keys, their names, or their numbers."""
+    """The names of the outputs in texts: their keys, their names, or their numbers."""
     s = f._signature
     if s.form == "dict":
         return [shown(k) for k in s.keys]
@@ -64,7 +64,7 @@ def output_names(f: Runnable) -> list[str]:
 
 
 def lanes_of(f: Runnable, over: Any, what: str) -> dict[int, int]:
-    """`over`, axes by names or numbers of inputs, as axes by number, counted from the front.  Raises."""
+    """`over` in normal form: by number of input the axis counted from the front.  Raises TypeError, ValueError."""
     inputs = f.inputs
     if not isinstance(over, Mapping) or not over:
         raise TypeError(
@@ -85,7 +85,7 @@ def lanes_of(f: Runnable, over: Any, what: str) -> dict[int, int]:
 
 
 def flow_of(f: Runnable, lanes: Mapping[int, int], carries: bool = False) -> tuple[Flow, Sequence[Variable]]:
-    """The kinds of the outputs of f where those inputs are divided."""
+    """The kinds of f's outputs when these inputs are divided, and the outputs.  lanes: the axis by number of input."""
     inputs, outputs = graph_of(f)
     flow = kinds_of(outputs, {inputs[i]: a for i, a in lanes.items()}, carries)
     return flow, outputs
@@ -94,7 +94,7 @@ def flow_of(f: Runnable, lanes: Mapping[int, int], carries: bool = False) -> tup
 def axis_pattern(f: Runnable) -> AxisPattern:
     """How each output depends on each axis of each input, derived from the graph.
 
-    f: a compiled or loaded function.  An operator without a rule counts as dependent.
+    f: a compiled or loaded function.  The result of an operator without a rule counts as dependent.
 
     >>> from scanopt import function, tensor as T
     >>> x = T.dmatrix("x")

@@ -1,8 +1,8 @@
-"""The plan of a divided function: what is computed of each part, and how that makes the whole.
+"""The plan of a divided function: the program for each part, and how the results are combined.
 
-Where no loop runs over the lanes a part is computed by the function itself.  Where some do, in three phases: summaries
-of the parts, round by round; from them what each part starts with; the results of the parts.  As a chain instead, one
-part after the other, each starting with what the one before it leaves.
+If no loop runs over the lanes, each part is computed by the function itself.  Otherwise in three phases: summaries of
+the parts, round by round; from these the carries with which each part starts; the results of the parts.  Or as a
+chain: one part after the other, each starting with the carries of the one before.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ __all__ = ["DependenceError", "PartPlan", "compiled_as", "plan"]
 
 
 class DependenceError(ValueError):
-    """A function is not independent along the axes that it was to be divided along: the text names the dependence."""
+    """Raised if a function is not independent along the axes to divide: the text names the dependence."""
 
 
 @dataclass
 class PartPlan:
     """How f is divided along axes of its inputs.
 
-    lanes: the axis by number of input.  names, kinds: of the outputs.  cut: the loops over the lanes, None where there
-    is none.  rounds: how their states compose; empty for a chain.
+    lanes: the axis by number of input.  names, kinds: of the outputs.  cut: the program cut at the loops over the
+    lanes, None if there are none.  rounds: how their states compose; empty for a chain.
     """
 
     f: Runnable
@@ -50,19 +50,19 @@ class PartPlan:
     rounds: Sequence[PrefixRound] = ()
 
     def whole(self) -> Saved:
-        """The function itself."""
+        """The program of the function itself."""
         return Saved.of(text_of(self.f))
 
     def start(self) -> Saved:
-        """From the inputs to the first carries."""
+        """The program from the inputs to the first carries."""
         return Saved.of(text_of(self._start))
 
     def part(self) -> Saved:
-        """From inputs and carries to outputs and carries."""
+        """The program from inputs and carries to outputs and carries."""
         return Saved.of(text_of(self._part))
 
     def again(self) -> Saved:
-        """From inputs and carries to carries."""
+        """The program from inputs and carries to carries."""
         return Saved.of(text_of(self._again))
 
     @once
@@ -82,7 +82,7 @@ class PartPlan:
         return [(r, compiled_as(self.f, [*self._inputs, *r.seeds], r.outputs)) for r in self.rounds]
 
     def summaries(self) -> list[Summary]:
-        """The programs of all rounds."""
+        """The summary programs of all rounds."""
         strict = _is_exact(self.f)
         return [
             Summary(
@@ -120,7 +120,7 @@ def _is_exact(f: Runnable) -> bool:
 
 
 def compiled_as(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Runnable:
-    """Another function, compiled as f was."""
+    """Compile a function with these inputs and outputs, with the options of f."""
     if isinstance(f, Function):
         made = signature(list(inputs), list(outputs), None, "ignore", None, None, True)
         return Function(OptimizationPlan(replace(f._plan.request, signature=made, example=None)), None)
@@ -129,7 +129,7 @@ def compiled_as(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Varia
 
 
 def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> PartPlan:
-    """How to divide f.  Raises DependenceError, naming what keeps it from it."""
+    """The plan to divide f.  Raises DependenceError, which names the dependence, if there is none."""
     inputs, outputs = graph_of(f)
     names, given = output_names(f), {inputs[i]: a for i, a in lanes.items()}
     for i, a in lanes.items():

@@ -1,4 +1,4 @@
-"""`scanopt.resumable(f, checkpoint="run.zarr")`: long loops in pieces, that go on where they were stopped."""
+"""`scanopt.resumable(f, checkpoint="run.zarr")`: runs long loops in pieces, so that a stopped run can continue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Progress = Callable[[int, int], object]
 
 
 class Resumable:
-    """A function that runs its loops in pieces and writes down how far it is.  It is called as the function is."""
+    """A function that runs its loops in pieces and saves its progress; it is called in the same way."""
 
     def __init__(self, f: Runnable, checkpoint: str | Path, steps: int | None, seconds: float) -> None:
         self.f, self.checkpoint, self._steps, self._seconds = f, Path(checkpoint), steps, seconds
@@ -35,10 +35,10 @@ class Resumable:
         self._last: Runnable | None = None
 
     def __call__(self, *args: Any, progress: Progress | None = None, **kwargs: Any) -> Any:
-        """The outputs; those of a run that was stopped, as if it had not been.
+        """The outputs; a run that was stopped before continues, and gives the same outputs.
 
-        progress: called after each piece with the steps done and those of the loop that runs.
-        Raises ValueError where the checkpoint is of another function, or was made with other arguments.
+        progress: is called after each piece with the number of steps done and the total of the running loop.
+        Raises ValueError if the checkpoint belongs to another function or to other arguments.
         """
         f = self.f
         s = f._signature
@@ -51,7 +51,7 @@ class Resumable:
         return s.pack(results[: len(s.outputs)])
 
     def _name(self, values: Sequence[Any]) -> str:
-        """What identifies a run: the function and its arguments."""
+        """The identity of a run: a hash of the function and its arguments."""
         found = hashlib.sha256(text_of(self.f).encode())
         for x in values:
             array = np.ascontiguousarray(x)
@@ -60,11 +60,11 @@ class Resumable:
         return found.hexdigest()
 
     def traces(self, first: int) -> list[Variable]:
-        """The traces that loops before number `first` keep."""
+        """The traces that are kept of the loops before number `first`."""
         return [p.node.outputs[i] for p in self._pieces[:first] for i, _ in p.kept]
 
     def loop(self, k: int) -> tuple[LoopPiece, Runnable, Runnable]:
-        """Loop number k, what comes before it, and some steps of it."""
+        """Loop number k, the program of the part before it, and the program for some of its steps."""
         p = self._pieces[k]
         if k not in self._known:
             known = [*self._inputs, *self.traces(k)]
@@ -72,7 +72,7 @@ class Resumable:
         return p, *self._known[k]
 
     def last(self) -> Runnable:
-        """What comes after all loops."""
+        """The program of the part after all loops."""
         if self._last is None:
             self._last = compiled_as(self.f, [*self._inputs, *self.traces(len(self._pieces))], self._results)
         return self._last
@@ -92,10 +92,10 @@ class _Run:
                 f"the checkpoint {str(store.path)!r} is of another function, or of other arguments: give another path, "
                 "or delete that folder"
             )
-        self.rows: list[int] = [] if state is None else list(state["rows"])  # of loops that are done
+        self.rows: list[int] = [] if state is None else list(state["rows"])  # the steps of each loop that is done
 
     def results(self, progress: Progress | None) -> list[Any]:
-        """Run what is left."""
+        """Run the rest, and return the results."""
         count = len(self.made._pieces)
         for k in range(len(self.rows), count):
             self._loop(k, progress)
@@ -164,14 +164,14 @@ def _call(f: Runnable, values: Sequence[Any]) -> list[Any]:
 
 
 def resumable(f: Runnable, checkpoint: str | Path, *, steps: int | None = None, seconds: float = 0.0) -> Resumable:
-    """f with loops that run in pieces, so that it can be stopped: called again, it goes on where it was, bit for bit.
+    """Run the loops of f in pieces, so that it can be stopped: called again, it continues there, bit for bit.
 
-    f: a compiled or loaded function.  checkpoint: a folder for what has been done; if its name ends in .zarr and Zarr
-        is installed, the traces in it are Zarr arrays, otherwise NumPy files.
-    steps: how many steps a piece has, by default a hundredth of the loop.  seconds: the least time between two
+    f: a compiled or loaded function.  checkpoint: a folder for the progress; if its name ends in .zarr and Zarr is
+        installed, the traces in it are Zarr arrays, otherwise NumPy files.
+    steps: the number of steps in a piece, by default a hundredth of the loop.  seconds: the least time between two
         checkpoints; 0 writes one after each piece.  Results do not depend on when a run was stopped; with fp="exact"
         they are those of f, otherwise they may depend on `steps`, by rounding.
-    A process that is killed leaves its last checkpoint whole; KeyboardInterrupt writes one before it is raised.  Loops
+    A process that is killed leaves its last checkpoint intact; KeyboardInterrupt writes one before it is raised.  Loops
     of gradients, which write into buffers, run in one piece.
     Raises TypeError, ValueError for arguments that do not fit.
 

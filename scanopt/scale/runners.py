@@ -1,6 +1,6 @@
-"""Who computes the parts: this thread, several threads, several processes, or the workers of a Dask cluster.
+"""Runners that compute the parts: in this thread, several threads, several processes, or on a Dask cluster.
 
-All of them get the same functions and arguments, so their results are the same, bit for bit.
+All of them call the same functions with the same arguments, so their results are the same, bit for bit.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from scanopt.loops.site import show
 __all__ = ["Runner", "runner"]
 
 RETRIES = 3
-"""How often work that was lost with a worker is done again."""
+"""How often work that was lost with a worker is tried again."""
 
 Args = tuple[Any, ...]
 
 
 class Runner(Protocol):
-    """Calls a function for many arguments.  elsewhere: in another process than this one."""
+    """Calls a function with many arguments.  elsewhere: whether in other processes than this one."""
 
     elsewhere: bool
 
     def map(self, f: Callable[..., Any], args: Iterable[Args]) -> Iterator[Any]:
-        """The results in order; few more arguments are taken than results were asked for."""
+        """The results in order; lazy: takes only a few more arguments than results were asked for."""
         ...
 
     def close(self, wait: bool) -> None:
-        """Give back what was taken.  wait: for what still runs; else it is cancelled where that can be."""
+        """Release all workers.  wait: wait for calls that still run; else they are cancelled if possible."""
         ...
 
 
 class Here:
-    """This thread, one part after the other."""
+    """Runs in this thread, one part after the other."""
 
     elsewhere = False
 
@@ -52,7 +52,7 @@ class Here:
 
 
 class Pool:
-    """Threads or processes.  What a process that died was computing is computed again, in new ones."""
+    """Runs in threads or processes; calls lost with a process that died are repeated in new ones."""
 
     def __init__(self, make: Callable[[], Executor], workers: int, elsewhere: bool) -> None:
         self._make, self._workers, self.elsewhere = make, workers, elsewhere
@@ -91,7 +91,7 @@ class Pool:
 
 
 class Cluster:
-    """The workers of a Dask cluster.  What a worker that died was computing, another one computes again."""
+    """Runs on the workers of a Dask cluster; calls lost with a worker that died are repeated on another one."""
 
     elsewhere = True
 
@@ -103,7 +103,7 @@ class Cluster:
         """See `Runner`."""
         ahead = 2 * max(1, sum(self._client.nthreads().values())) + 1
         for x in args:
-            with warnings.catch_warnings():  # a part is as large as it is
+            with warnings.catch_warnings():  # parts may be large
                 warnings.filterwarnings("ignore", message="Sending large graph")
                 self._futures.append(self._client.submit(f, *x, pure=False, retries=RETRIES))
             if len(self._futures) > ahead:
@@ -124,9 +124,9 @@ class Cluster:
 
 
 def runner(on: Any, workers: int | None) -> Runner:
-    """Who computes.  on: "threads", "processes", "here", "dask" (the client that is connected) or a Dask client.
+    """Make a runner.  on: "threads", "processes", "here", "dask" (the connected client) or a Dask client.
 
-    workers: how many threads or processes, by default as many as the machine has processors.
+    workers: the number of threads or processes, by default the number of processors.
     """
     if workers is not None and (type(workers) is not int or workers < 1):
         raise ValueError(f"workers must be a positive number, found {show(workers)}")

@@ -1,7 +1,7 @@
-"""What is computed for one part of the lanes, wherever that is: pure functions of saved programs and arrays.
+"""The functions that workers call for one part of the lanes: pure functions of saved programs and arrays.
 
-They are given to threads, to other processes and to machines that have NumPy and scanopt.  A program is read and
-compiled once in each process.
+They run in threads, in other processes and on machines that have NumPy and scanopt.  A program is read and compiled
+once in each process.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Arrays = list[Any]
 _KNOWN: dict[str, SavedFunction] = {}
 _LOCK = lock()
 MOST_ENTRIES = 4096
-"""Of a linear state whose matrix over many steps is computed."""
+"""The greatest size of a linear state for which the matrix of many steps is computed."""
 _MOST = 64
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A function as the text of its file.  digest: of the text."""
+    """A saved function, as the text of its file.  digest: a hash of the text, by which it is cached."""
 
     text: str
     digest: str
 
     @staticmethod
     def of(text: str) -> Saved:
-        """The function of a text."""
+        """The saved function with this text."""
         return Saved(text, hashlib.sha256(text.encode()).hexdigest())
 
     def ready(self) -> SavedFunction:
-        """The function, compiled when it is first asked for in this process."""
+        """The function, compiled on first use in this process."""
         with _LOCK:
             found = _KNOWN.get(self.digest)
             if found is None:
@@ -52,17 +52,17 @@ class Saved:
         return found
 
     def __call__(self, values: Sequence[Any]) -> Arrays:
-        """The outputs for values of its inputs, which may be parts of arrays that lie in files."""
+        """The outputs for values of its inputs, which may be references to parts of arrays in files."""
         f = self.ready()
         return list(f._results(f._signature.read([value_of(x) for x in values], {})))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of one group of states: its program, how it composes, and which carries are its own.
+    """The summary program of one group of states, how the group composes, and which carries belong to it.
 
-    depths: rows of each of its carries, 0 for a state that is read one step back only.  lags: for each value that a
-    step hands on the number of its carry and how many steps it looks back.
+    places: the numbers of its carries.  depths: the number of rows of each, 0 for a state that is read one step back
+    only.  lags: for each value that a step passes on the index of its carry and how many steps it looks back.
     """
 
     program: Saved
@@ -76,7 +76,7 @@ class Summary:
 
 
 def run(program: Saved, values: Sequence[Any], sinks: Sequence[Sink | None], part: Part) -> Arrays:
-    """The outputs of a function for a part of the lanes; those with a sink are written there."""
+    """The outputs of a function for a part of the lanes; outputs with a sink are written to it."""
     return _kept(program(values), sinks, part)
 
 
@@ -103,7 +103,7 @@ def parts(
 
 
 def combined(ufunc: str, found: Sequence[Any]) -> Any:
-    """Values for parts of the lanes, combined in their order."""
+    """The values of parts of the lanes, combined by the ufunc in order."""
     out = found[0]
     for x in found[1:]:
         out = np.asarray(getattr(np, ufunc)(out, x)).astype(x.dtype, copy=False)
@@ -119,7 +119,7 @@ def _lag_values(s: Summary, carries: Sequence[Any]) -> Arrays:
 
 
 def summary(s: Summary, values: Sequence[Any], carries: Arrays) -> Arrays:
-    """What some steps do to any state.  carries: before them, of states of groups before; of its own, the shapes."""
+    """The effect of some steps on any state.  carries: before the steps; of the group's own only the shapes matter."""
     own = [np.asarray(carries[i]) for i in s.places]
     if s.name == "Folded":
         return s.program([*values, *carries, *(np.full_like(x, identity(s.ufunc, x.dtype.name)) for x in own)])
@@ -139,7 +139,7 @@ def summary(s: Summary, values: Sequence[Any], carries: Arrays) -> Arrays:
 
 
 def unit_columns(lags: Sequence[Any]) -> Arrays:
-    """For each array the values that it takes where one entry of all is 1 and the others are 0, along a first axis."""
+    """All unit vectors of the joint entries of these arrays: for each array its entries of all of them, stacked."""
     total, first, found = sum(x.size for x in lags), 0, []
     if total > MOST_ENTRIES:
         raise ValueError(
@@ -168,7 +168,7 @@ def _of_each_state(s: Summary, values: Sequence[Any], carries: Arrays, own: Arra
 
 
 def advance(s: Summary, found: Arrays, carries: Arrays, again: Saved, values: Sequence[Any], steps: int) -> Arrays:
-    """All carries, those of one group after some steps: from their summary, or where that is not sure step by step."""
+    """All carries, with those of one group after some steps: from their summary, or step by step if that is unsafe."""
     new = None if steps < max((back for _, back in s.lags), default=1) else _applied(s, found, carries)
     if new is None:
         after = again([*values, *carries])
@@ -180,12 +180,12 @@ def advance(s: Summary, found: Arrays, carries: Arrays, again: Saved, values: Se
 
 
 def adopted(s: Summary, known: Arrays, told: Arrays) -> Arrays:
-    """The carries of a part: those of one group as they were told, the others as far as they are known."""
+    """The carries `known` of a part, with those of one group replaced by the ones in `told`."""
     return [told[i] if i in s.places else x for i, x in enumerate(known)]
 
 
 def _applied(s: Summary, found: Arrays, carries: Arrays) -> Arrays | None:
-    """The new carries of a group, None where rounding, or numbers out of range, might make them others."""
+    """The new carries of a group from its summary; None if they might differ, by zeros, NaN or overflow."""
     own = [np.asarray(carries[i]) for i in s.places]
     if s.name == "Forgotten":
         return found
@@ -204,7 +204,7 @@ def _applied(s: Summary, found: Arrays, carries: Arrays) -> Arrays | None:
 
 
 def _sure(s: Summary, found: Sequence[Any]) -> bool:
-    """Whether no number is out of range.  Extrema have none, but zeros of both signs, and NaN, go by their order."""
+    """Whether all numbers are finite; for extrema, whether none is NaN or, if strict, 0: their bits depend on order."""
     if all(np.dtype(x.dtype).kind in "biu" for x in found):
         return True
     if s.ufunc in ("maximum", "minimum"):
@@ -227,7 +227,7 @@ def _affine(s: Summary, found: Arrays, carries: Arrays) -> Arrays:
 
 
 def _by_carry(s: Summary, lags: Arrays, added: Arrays) -> Arrays:
-    """Carries from the values of their lags, with what is added to each."""
+    """The carries of a group from the values of their lags, plus the constant terms `added`."""
     out: Arrays = []
     for i, (depth, rest) in enumerate(zip(s.depths, added, strict=True)):
         own = {back: x for (j, back), x in zip(s.lags, lags, strict=True) if j == i}

@@ -1,4 +1,4 @@
-"""A call of a Python function as data: its arguments by name, which of them are arrays, and what it is cached by."""
+"""A call of a Python function as data: its named arguments, the arrays among them, and the key to cache it by."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["CallArguments", "Statics", "Symbolic", "is_symbolic", "labels_of", "
 
 
 def title(f: Any) -> str:
-    """What to call a function."""
+    """The name of a function for messages."""
     return str(getattr(f, "__name__", type(f).__name__))
 
 
@@ -44,7 +44,7 @@ def _listed(given: Any, kind: type, what: str) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Statics:
-    """The arguments that a function is traced anew for, by position and by name."""
+    """The static arguments, by position and by name: a function is traced anew for each value of them."""
 
     positions: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ class Statics:
 
     @classmethod
     def of(cls, f: Callable[..., Any], argnums: Any, argnames: Any) -> Statics:
-        """As `jit` is given them.  Raises TypeError, ValueError."""
+        """Read `jit`'s static_argnums and static_argnames.  Raises TypeError, ValueError."""
         nums = () if argnums is None else _listed(argnums, int, "static_argnums must be integers")
         names = () if argnames is None else _listed(argnames, str, "static_argnames must be names of arguments")
         signature = signature_of(f)
@@ -79,12 +79,12 @@ def is_symbolic(x: Any) -> bool:
 
 
 def _is_name(x: Any) -> bool:
-    """Whether x is no array by its nature, but what tells a function what to do."""
+    """Whether x is not an array but an option, such as a string, a dtype or a function."""
     return isinstance(x, str | bytes | Enum | np.dtype | slice) or x is Ellipsis or callable(x)
 
 
 def leaf_type(x: Any) -> TensorType | None:
-    """The type that an argument is traced with: lengths other than 1 are left open.  None for anything but an array.
+    """The type that an argument is traced with, in which lengths other than 1 are unknown; None if it is no array.
 
     >>> str(leaf_type(np.zeros((3, 1)))), str(leaf_type(2.0)), leaf_type("relu")
     ('float64[?, 1]', 'float64[]', None)
@@ -104,7 +104,7 @@ def leaf_type(x: Any) -> TensorType | None:
 
 
 class Symbolic(Exception):  # noqa: N818
-    """A call has a symbolic array among its arguments."""
+    """Raised for a call that has a symbolic array among its arguments."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class CallArguments:
     def of(
         cls, f: Callable[..., Any], signature: inspect.Signature | None, statics: Statics, args: Any, kwargs: Any
     ) -> CallArguments:
-        """A call as it is written.  Raises TypeError where the arguments are not those of f."""
+        """Bind the arguments of a call.  Raises TypeError if they do not fit the signature of f."""
         if signature is not None and (kwargs or len(args) != _plain(signature)):
             try:
                 bound = signature.bind(*args, **kwargs)
@@ -137,7 +137,7 @@ class CallArguments:
 
     @once
     def labels(self) -> list[str]:
-        """What to call each of them."""
+        """The names of all arguments."""
         return [*labels_of(self.f, len(self.args)), *self.kwargs]
 
     @once
@@ -149,9 +149,9 @@ class CallArguments:
         return [(i < n and i in known.positions) or x in known.names for i, x in enumerate(self.labels)]
 
     def key(self, exact: bool) -> tuple[Hashable, list[Any]]:
-        """What distinguishes traces, and the arrays among the arguments.  exact: all lengths count.
+        """The cache key of a call's trace, and the arrays among the arguments.  exact: the key has all lengths.
 
-        Raises Symbolic where an argument is, TypeError for anything but an array.
+        Raises Symbolic for a symbolic argument, TypeError for one that is no array.
         """
         reader = _Reader(self.f, exact)
         parts = [
@@ -167,7 +167,7 @@ class CallArguments:
         return [path for path, leaf in leaves if leaf_type(leaf) is not None]
 
     def traced(self, variables: Sequence[Any]) -> Any:
-        """f with these in place of its arrays."""
+        """Call f with these variables in place of the arrays among its arguments."""
         feed = iter(variables)
 
         def one(x: Any) -> Any:
@@ -180,9 +180,9 @@ class CallArguments:
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Reads arguments once: what distinguishes them, and their arrays, in order.
+    """Reads arguments in one pass: gives their cache keys and collects their arrays in order.
 
-    bare: which of them are Python's floats and complex numbers.
+    bare: the numbers of the arrays that are Python floats or complex numbers.
     """
 
     f: Callable[..., Any]
@@ -191,7 +191,7 @@ class _Reader:
     bare: list[int] = field(default_factory=list[int])
 
     def read(self) -> list[Any]:
-        """The arrays; bare numbers in the precision of the floating-point arrays, if these have one."""
+        """The arrays; bare numbers are cast to the precision of the floating-point arrays, if all have the same."""
         if self.bare and len(self.bare) < len(self.arrays):
             others = [x for i, x in enumerate(self.arrays) if i not in self.bare]
             found = {_PRECISION.get(np.dtype(x.dtype).char) for x in others} - {None}
@@ -204,7 +204,7 @@ class _Reader:
         return self.arrays
 
     def key(self, x: Any) -> Hashable:
-        """The structure of x, with the type of each array."""
+        """The key of x: its structure, with the type of each array."""
         kind = type(x)
         if kind is np.ndarray:
             return self._array(x)
@@ -252,7 +252,7 @@ class _Reader:
         )
 
     def static(self, x: Any) -> Hashable:
-        """What distinguishes a static argument: a value that the function gets as it is."""
+        """The key of a static argument, which the function gets as it is.  Raises TypeError if it is not hashable."""
         try:
             hash(x)
         except TypeError:
@@ -269,21 +269,21 @@ _PRECISION = {"e": ("e", "F"), "f": ("f", "F"), "F": ("f", "F"), "d": ("d", "D")
 
 @cache
 def _plain(signature: inspect.Signature) -> int:
-    """How many arguments a function takes, if all can be given by position and none is left out; else -1."""
+    """The number of parameters, if all can be given by position; else -1."""
     kinds = {p.kind for p in signature.parameters.values()}
     plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
     return len(signature.parameters) if plain else -1
 
 
 def labels_of(f: Callable[..., Any], count: int) -> list[str]:
-    """What to call so many positional arguments of f."""
+    """The names of the first `count` positional arguments of f."""
     signature = signature_of(f)
     names = [] if signature is None else _positional_names(signature, count)
     return [*names, *(f"args[{i}]" for i in range(len(names), count))]
 
 
 def _positional_names(signature: inspect.Signature, count: int) -> list[str]:
-    """The names of so many positional arguments."""
+    """The names of the first `count` positional parameters."""
     names: list[str] = []
     for p in signature.parameters.values():
         if p.kind is inspect.Parameter.VAR_POSITIONAL:

@@ -1,4 +1,4 @@
-"""Questions to a function that compiles for each kind of arguments, answered by its compiled functions."""
+"""Queries of a function that compiles for each kind of arguments, answered by one of its compiled functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CompiledCalls"]
 
 
 class CompiledCalls:
-    """Answers of the compiled function for arguments like those given (default: those of the last call)."""
+    """Methods that query the compiled function for arguments like those given (default: those of the last call)."""
 
     def compiled(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function for arguments like these."""
@@ -23,7 +23,7 @@ class CompiledCalls:
         return self.compiled(*args, **kwargs).program
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The text that runs."""
+        """The source text that runs."""
         return self.compiled(*args, **kwargs).source
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
@@ -31,9 +31,9 @@ class CompiledCalls:
         return self.compiled(*args, **kwargs).explain()
 
     def report(self, *args: Any, **kwargs: Any) -> Any:
-        """What optimization did."""
+        """The report of the optimization."""
         return self.compiled(*args, **kwargs).report
 
     def why_not(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """What kept the laws of a name from doing more."""
+        """What kept the laws of this name from doing more."""
         return self.compiled(*args, **kwargs).why_not(name)

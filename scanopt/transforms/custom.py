@@ -1,4 +1,4 @@
-"""Functions with derivative rules of their own: custom_vjp and custom_jvp."""
+"""Functions with user-defined derivative rules: custom_vjp and custom_jvp."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ __all__ = ["custom_jvp", "custom_vjp"]
 
 @dataclass(frozen=True)
 class _Call:
-    """One call: its arguments, by position, those that get no gradients, and the variables in the others."""
+    """The arguments of one call by position.  still: the numbers of arguments that get no gradients."""
 
     args: tuple[Any, ...]
     still: tuple[int, ...]
 
     @property
     def moving(self) -> list[Any]:
-        """The arguments that gradients come to."""
+        """The arguments that get gradients."""
         return [x for i, x in enumerate(self.args) if i not in self.still]
 
     @property
     def variables(self) -> list[Variable]:
-        """The symbolic arrays among these."""
+        """The symbolic arrays in the arguments that get gradients."""
         return [x for _, x in tree_leaves(self.moving, "") if isinstance(x, Variable)]
 
     def with_variables(self, new: Sequence[Variable]) -> _Call:
-        """The same call with others in their place."""
+        """The same call with new variables in place of these."""
         rest = iter(new)
         leaves = [next(rest) if isinstance(x, Variable) else x for _, x in tree_leaves(self.moving, "")]
         moving = iter(rebuilt(self.moving, iter(leaves).__next__))
@@ -50,7 +50,7 @@ class _Call:
 
 @dataclass(frozen=True, eq=False)
 class _Rule:
-    """How gradients with respect to one leaf of the result of a call come to its variables."""
+    """The gradient rule from leaf number `number` of the result of a call to the call's variables."""
 
     owner: _Custom
     call: _Call
@@ -65,7 +65,7 @@ class _Rule:
 
 
 class _Custom:
-    """A function, and the rule of its gradients, which is given later."""
+    """A function with a rule for its gradients, which is set after it is made."""
 
     _what = ""
 
@@ -77,7 +77,7 @@ class _Custom:
         self.fun, self.still = fun, tuple(nondiff_argnums)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function; gradients of what it returns are those of the rule."""
+        """Call the function; gradients through its results follow the rule."""
         call = _Call(self._by_position(args, kwargs), self.still)
         if not any(isinstance(x, Variable) for _, x in tree_leaves(call.args, "")):
             return self.fun(*call.args)
@@ -101,25 +101,26 @@ class _Custom:
         return bound.args
 
     def _check(self) -> None:
-        """Raises AttributeError where there is no rule yet."""
+        """Raise AttributeError if no rule is set yet."""
         raise NotImplementedError
 
     def gradients(self, call: _Call, result: Any, number: int, g: Variable) -> list[Variable | None]:
-        """The gradient with respect to each variable of a call, of g, that with respect to one leaf of its result."""
+        """The gradients with respect to a call's variables.  g: that with respect to leaf `number` of its result."""
         raise NotImplementedError
 
     def __reduce__(self) -> str:
-        return str(getattr(self, "__qualname__", title(self.fun)))  # by name, as functions are pickled
+        return str(getattr(self, "__qualname__", title(self.fun)))  # pickled by name, as functions are
 
 
 class custom_vjp(_Custom):  # noqa: N801  the name in JAX
-    """A function with a rule of its own for gradients.
+    """A function with a user-defined rule for gradients.
 
-    fun: from arrays, and tuples, lists and dicts of them, to the same.  nondiff_argnums: the numbers of arguments that
-    get no gradient; the rule is given them first.  Then `f.defvjp(forward, backward)`: forward(*args) gives the result
-    and what backward reads; backward(*nondiff, residuals, g), with g in the structure of the result, gives a tuple with
-    the gradient with respect to each argument, None for none.  It must be linear in g.
-    Called with arrays it is `fun`.  Derivatives of the rule itself are those of what it computes.
+    fun: takes and returns arrays, and tuples, lists and dicts of them.  nondiff_argnums: the numbers of arguments that
+    get no gradient; the rule gets them first.  Then call `f.defvjp(forward, backward)`: forward(*args) returns the
+    result and the residuals that backward needs; backward(*nondiff, residuals, g), with g in the structure of the
+    result, returns a tuple with the gradient with respect to each argument, None for no gradient.  It must be linear
+    in g.
+    Called with arrays it is `fun`.  Derivatives of the rule itself are those of the operators in it.
     Raises AttributeError if it is called before `defvjp`; TypeError for a rule that returns anything else.
 
     >>> import numpy as np
@@ -139,7 +140,7 @@ class custom_vjp(_Custom):  # noqa: N801  the name in JAX
     backward: Callable[..., Any] | None = None
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """Say what the gradients are: see the class."""
+        """Set the rule for gradients: see the class."""
         self.forward, self.backward = fwd, bwd
 
     def _check(self) -> None:
@@ -150,7 +151,7 @@ class custom_vjp(_Custom):  # noqa: N801  the name in JAX
             )
 
     def gradients(self, call: _Call, result: Any, number: int, g: Variable) -> list[Variable | None]:
-        """By the backward rule, of what the forward rule hands on."""
+        """The gradients from the backward rule, applied to the residuals of the forward rule."""
         assert self.forward is not None
         assert self.backward is not None
         made = self.forward(*call.args)
@@ -165,7 +166,7 @@ class custom_vjp(_Custom):  # noqa: N801  the name in JAX
 
 
 def _by_variable(owner: _Custom, call: _Call, found: Any) -> list[Variable | None]:
-    """The gradients of a backward rule, one for each variable of a call."""
+    """Check the result of a backward rule and list its gradients, one for each variable of a call."""
     moving, rule = call.moving, f"the backward rule of {title(owner.fun)}"
     if not isinstance(found, tuple | list) or len(found) != len(moving):
         raise owner.site.error(
@@ -196,11 +197,11 @@ def _fitting(owner: _Custom, number: int, x: Variable, g: Any) -> Variable:
 
 
 class custom_jvp(_Custom):  # noqa: N801  the name in JAX
-    """A function with a rule of its own for derivatives along tangents; gradients follow from it.
+    """A function with a user-defined rule for derivatives along tangents; gradients follow from it.
 
-    fun, nondiff_argnums: as for `custom_vjp`.  Then `f.defjvp(rule)`: rule(*nondiff, primals, tangents), two tuples
-    with an entry for each argument, gives the result and its tangent, which must be linear in the tangents.  Or
-    `f.defjvps(rule, ...)`: one for each argument, rule(tangent, result, *args), None for none.
+    fun, nondiff_argnums: as for `custom_vjp`.  Then call `f.defjvp(rule)`: rule(*nondiff, primals, tangents), with two
+    tuples that have an entry for each argument, returns the result and its tangent, which must be linear in the
+    tangents.  Or `f.defjvps(rule, ...)`: one rule(tangent, result, *args) for each argument, None for no derivative.
     Raises AttributeError if it is called before that; TypeError for a rule that returns anything else.
 
     >>> import numpy as np
@@ -219,12 +220,12 @@ class custom_jvp(_Custom):  # noqa: N801  the name in JAX
     rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
-        """Say what the derivatives are: see the class.  A decorator, too."""
+        """Set the rule for derivatives: see the class.  Also usable as a decorator."""
         self.rule = jvp
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """Say it argument by argument: see the class."""
+        """Set one rule for each argument: see the class."""
 
         def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             y = self.fun(*primals)
@@ -240,7 +241,7 @@ class custom_jvp(_Custom):  # noqa: N801  the name in JAX
             )
 
     def gradients(self, call: _Call, result: Any, number: int, g: Variable) -> list[Variable | None]:
-        """The tangent is linear in the tangents of the arguments: gradients go back through that."""
+        """The gradients, pulled back through the rule's tangent, which is linear in the tangents of the arguments."""
         assert self.rule is not None
         still, moving = [call.args[i] for i in call.still], tuple(call.moving)
         tangents = [zeros_like(as_variable(x)) for _, x in tree_leaves(moving, "")]

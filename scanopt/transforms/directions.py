@@ -32,7 +32,7 @@ def _all(f: Callable[..., Any], what: str, primals: Any, has_aux: bool) -> Fresh
 
 
 def _tangents(f: Callable[..., Any], what: str, primals: Any, tangents: Any) -> dict[int, Variable]:
-    """The tangents by number of the leaf, of those leaves that can move."""
+    """The checked tangents of the leaves that can move, by the number of such a leaf.  Raises TypeError, ValueError."""
     if not same_structure(tuple(primals), tuple(tangents)):
         raise TypeError(
             f"the tangents of {what} of {title(f)} are {structure(tuple(tangents))}, but the primals are "
@@ -55,7 +55,7 @@ def _tangents(f: Callable[..., Any], what: str, primals: Any, tangents: Any) -> 
 
 
 def moved(call: Fresh, tangents: dict[int, Variable]) -> list[Variable]:
-    """How fast the outputs change as the variables of a call change along tangents, by number; 0 where they do not."""
+    """The derivatives of the outputs along tangents of the call's variables, given by number; 0 where constant."""
     found = push(call.outputs, {call.variables[i]: t for i, t in tangents.items()})
     return [zeros_like(y) if t is None else t for y, t in zip(call.outputs, found, strict=True)]
 
@@ -79,9 +79,9 @@ def _along(f: Callable[..., Any], has_aux: bool) -> Any:
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """(f of the primals, its derivative along the tangents).
+    """The pair (f(*primals), its derivative along the tangents).
 
-    primals: a tuple with the arguments of f.  tangents: the same structure; those of integers are not looked at.
+    primals: a tuple with the arguments of f.  tangents: the same structure; those of integers are ignored.
     has_aux: f returns (result, aux), and aux comes third.  Raises TypeError, ValueError for tangents that do not fit.
 
     >>> import numpy as np
@@ -102,7 +102,7 @@ def _linear(f: Callable[..., Any]) -> Any:
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(f of the primals, the function from tangents to the derivative of f along them).
+    """The pair (f(*primals), a function from tangents to the derivative of f along them).
 
     Raises as `jvp` does.  Each call of the function computes f again.
 
@@ -128,7 +128,7 @@ def _forwards(f: Callable[..., Any]) -> Any:
 
 
 def _back(f: Callable[..., Any], call: Fresh, cotangents: Any) -> Any:
-    """What comes back to the arguments for cotangents of the results."""
+    """The cotangents of the arguments for given cotangents of the results.  Raises TypeError where they do not fit."""
     if not same_structure(call.result, cotangents):
         raise TypeError(
             f"the cotangents of vjp of {title(f)} are {structure(cotangents)}, but it returns "
@@ -156,7 +156,7 @@ def _pulled(f: Callable[..., Any], has_aux: bool) -> Any:
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(f of the primals, the function from a cotangent of that to the cotangents of the primals, a tuple).
+    """The pair (f(*primals), a function from a cotangent of the result to a tuple of the primals' cotangents).
 
     has_aux: f returns (result, aux), and aux comes third.  Integers get zeros.  With arrays each call of the function
     computes f anew.  Raises TypeError for cotangents that do not fit.

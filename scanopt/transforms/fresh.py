@@ -1,6 +1,7 @@
-"""A function called with new variables in place of some arguments, which it can then be differentiated with respect to.
+"""Calls a function with new variables in place of some arguments, to differentiate it with respect to them.
 
-So what else the function reads is constant, whatever the arguments are computed from, and gradients nest.
+Everything else that the function reads is then constant, whatever the arguments are computed from, and gradients
+nest.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ __all__ = ["Fresh", "chosen", "fresh_call"]
 
 @dataclass(frozen=True, eq=False)
 class Fresh:
-    """A call of f with new variables: what they stand for, and what came out.
+    """The record of a call of f with new variables.
 
-    points: the arguments that were replaced, as they were given.  variables, actual: the new variables, and what they
-    stand for, leaf by leaf.  result: what f returned, aux: what it returned beside it; both in variables.
+    points: the arguments that were replaced, as they were given.  variables, actual: the new variables, and the values
+    that they stand for, leaf by leaf.  result: the result of f, aux: its auxiliary output; both in the new variables.
     """
 
     points: Any
@@ -42,13 +43,13 @@ class Fresh:
         return [x for _, x in tree_leaves(self.result, "result")]
 
     def back(self, tree: Any) -> Any:
-        """A structure of what was computed of the new variables, of what they stand for."""
+        """A structure computed from the new variables, rebuilt to be computed from the values they stand for."""
         feed = [x for _, x in tree_leaves(attached(tree, self.asked), "")]
         made = rebuild(feed, dict(zip(self.variables, self.actual, strict=True)))
         return rebuilt(tree, iter(made).__next__)
 
     def like_points(self, values: Sequence[Any]) -> Any:
-        """One value for each leaf in the structure of the arguments."""
+        """Values, one for each leaf, in the structure of the replaced arguments."""
         return rebuilt(self.points, iter(values).__next__)
 
 
@@ -75,9 +76,9 @@ def fresh_call(
     has_aux: bool,
     still: bool = False,
 ) -> Fresh:
-    """f called with new variables in place of the arguments at these places.
+    """Call f with new variables in place of the arguments at these places.
 
-    still: what is neither float nor complex is left as it is, else it is an error.  Raises TypeError.
+    still: leaves that are neither float nor complex are left as they are; otherwise they raise TypeError.
     """
     names = labels_of(f, len(args))
     variables: list[Variable] = []

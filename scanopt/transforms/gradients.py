@@ -19,7 +19,7 @@ __all__ = ["grad", "scalar", "stop_gradient", "value_and_grad"]
 
 
 def scalar(f: Callable[..., Any], what: str, call: Fresh) -> Variable:
-    """The result of a function that has to be one real scalar.  Raises TypeError."""
+    """The result of a call, which must be a single real scalar.  Raises TypeError."""
     leaves = list(tree_leaves(call.result, "result"))
     if len(leaves) != 1 or leaves[0][0] != "result":
         raise TypeError(
@@ -36,7 +36,7 @@ def scalar(f: Callable[..., Any], what: str, call: Fresh) -> Variable:
 
 
 def function_of_arrays(what: str, f: Any) -> None:
-    """Raises TypeError for anything but a Python function."""
+    """Raise TypeError if f is no Python function."""
     if not callable(f) or getattr(f, "is_compiled", False):
         raise TypeError(f"{what} takes a Python function of arrays, found {show(f)}")
 
@@ -44,7 +44,7 @@ def function_of_arrays(what: str, f: Any) -> None:
 def _gradients(
     f: Callable[..., Any], what: str, argnums: Any, has_aux: bool, args: Any, kwargs: Any
 ) -> tuple[Any, Any, Any]:
-    """Value, what is beside it, and gradients."""
+    """The value, the auxiliary output, and the gradients."""
     places = chosen(f, what, argnums, len(args))
     call = fresh_call(f, what, args, kwargs, places, has_aux)
     cost = scalar(f, what, call)
@@ -55,9 +55,9 @@ def _gradients(
 
 
 def value_and_grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The function that gives (f, gradient of f): what `grad` gives, and the value beside it.
+    """A function that returns the pair of f's value and its gradient, as by `grad`.
 
-    argnums and further options as in `grad`.  With has_aux it gives ((value, aux), gradient).
+    argnums and further options as in `grad`.  With has_aux it returns ((value, aux), gradient).
 
     >>> import numpy as np
     >>> value_and_grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
@@ -76,7 +76,7 @@ def value_and_grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = Fals
 
 
 def gradient_function(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The function that gives the gradient of f."""
+    """A function that returns the gradient of f."""
     function_of_arrays("grad", f)
 
     @functools.wraps(f)
@@ -88,16 +88,16 @@ def gradient_function(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 
 
 def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """The gradient of a function, as a function; or that of a symbolic scalar, as `scanopt.tensor.grad` has it.
+    """The gradient of a function, as a function; or that of a symbolic scalar, as by `scanopt.tensor.grad`.
 
-    Of a symbolic scalar, `grad(cost, wrt)`: cost, wrt, args and kwargs are those of `scanopt.tensor.grad`.
-    Of a function, `grad(f, argnums=0, has_aux=False)`: a function of the same arguments.
-    f: from arrays, and tuples, lists and dicts of them, to a real scalar; with has_aux to (scalar, aux), and the
-        gradient then comes as (gradient, aux).
+    For a symbolic scalar, `grad(cost, wrt)`: cost, wrt, args and kwargs are those of `scanopt.tensor.grad`.
+    For a function, `grad(f, argnums=0, has_aux=False)`: a function of the same arguments.
+    f: takes arrays, and tuples, lists and dicts of them, and returns a real scalar; with has_aux it returns
+        (scalar, aux), and the gradient is returned as (gradient, aux).
     argnums: the argument that the gradient is with respect to, or several; gradients have their structure.
     Further options are those of `jit`.  Called with symbolic arrays, or while another function is traced, it is part
-    of that graph; called with arrays it is compiled as `jit` does.  What f does not depend on has gradient 0; of
-    complex numbers it is dL/dRe + i dL/dIm.
+    of that graph; called with arrays it is compiled as by `jit`.  Arguments that f does not depend on have gradient
+    0; for complex numbers the gradient is dL/dRe + i dL/dIm.
     Raises TypeError, ValueError for a function that returns no real scalar and arguments that are not floats.
 
     >>> import numpy as np
@@ -114,7 +114,7 @@ def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, unchanged, but constant to gradients: an array, or arrays in any structure.
+    """x, which counts as a constant in gradients: an array, or arrays in any structure.
 
     >>> import numpy as np
     >>> grad(lambda x: x * stop_gradient(x))(np.array(3.0))

@@ -20,7 +20,7 @@ from scanopt.transforms.jit import jit
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 Table = list[list[Variable]]
-"""For each output the derivatives with respect to each variable."""
+"""For each output a list with its derivatives with respect to each variable."""
 
 
 def _backwards(call: Fresh) -> Table:
@@ -68,10 +68,11 @@ def _transform(what: str, table: Callable[[Fresh], Table], f: Any, argnums: Any,
 
 
 def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The function that gives the derivatives of all entries of f, computed backwards: a loop over these entries.
+    """A function that returns the Jacobian of f, computed backwards: a loop over the entries of the result.
 
-    argnums, has_aux and further options as in `grad`, but f returns any arrays.  The result has the structure of what
-    f returns, in it that of the arguments, arrays of shape (*result.shape, *argument.shape).  Raises as `grad` does.
+    argnums, has_aux and further options as in `grad`, but f returns any arrays.  The Jacobian has the structure of f's
+    result and, at each of its leaves, that of the arguments, with arrays of shape (*result.shape, *argument.shape).
+    Raises as `grad` does.
 
     >>> import numpy as np
     >>> jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -84,9 +85,9 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 
 
 def jacobian(f: Any, *args: Any, **options: Any) -> Any:
-    """The Jacobian of a function, as a function: `jacrev`; or that of a symbolic array, as `scanopt.tensor` has it.
+    """The Jacobian of a function, as a function: `jacrev`; or that of a symbolic array, as by `scanopt.tensor`.
 
-    f: a function or a symbolic array; args and options are those of the one or the other.
+    f: a function or a symbolic array; args and options are those of `jacrev` or of `scanopt.tensor.jacobian`.
 
     >>> import numpy as np
     >>> jacobian(np.cumsum)(np.array([1.0, 2.0]))
@@ -99,9 +100,9 @@ def jacobian(f: Any, *args: Any, **options: Any) -> Any:
 
 
 def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The same as `jacrev`, computed forwards: a loop over the entries of the arguments.
+    """As `jacrev`, computed forwards: a loop over the entries of the arguments.
 
-    f, argnums, has_aux and further options as there.
+    f, argnums, has_aux and further options as in `jacrev`.
 
     >>> import numpy as np
     >>> jacfwd(np.cumsum)(np.array([1.0, 2.0]))
@@ -114,10 +115,10 @@ def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 
 
 def hessian(f: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The function that gives the second derivatives of f: `jacfwd` of `jacrev`.
+    """A function that returns the second derivatives of f: `jacfwd` of `jacrev`.
 
     argnums, has_aux and further options as in `grad`.
-    Of a symbolic scalar, `hessian(cost, wrt)`, the second derivatives as `scanopt.tensor` has them.
+    For a symbolic scalar, `hessian(cost, wrt)`: the second derivatives as by `scanopt.tensor.hessian`.
 
     >>> import numpy as np
     >>> hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""jit: a Python function of arrays, traced and compiled at its first call for arguments of a kind."""
+"""jit: a Python function of arrays, traced and compiled at its first call for each kind of arguments."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from scanopt.transforms.compiled_calls import CompiledCalls
 __all__ = ["Jitted", "Traced", "as_results", "jit"]
 
 _MINE = ("inputs", "outputs", "updates", "givens", "example", "on_unused_input")
-"""Options of `function` that follow from the Python function."""
+"""Options of `function` that users may not give: they follow from the Python function."""
 
 _WITHOUT_EFFECT = ("donate_argnums", "donate_argnames", "inline", "keep_unused")
-"""Options of `jax.jit` that change no value."""
+"""Options of `jax.jit` that are accepted but have no effect."""
 
 
 def as_results(f: Callable[..., Any], results: Any) -> Any:
-    """The structure of results with variables as leaves.  Raises TypeError for anything but an array."""
+    """The structure of results with all leaves as variables.  Raises TypeError for a leaf that is no array."""
     feed = [_result(f, path, x) for path, x in tree_leaves(results, "result")]
     return rebuilt(results, iter(feed).__next__)
 
@@ -56,10 +56,10 @@ def _result(f: Callable[..., Any], path: str, x: Any) -> Variable:
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """A Python function as a graph: its inputs, and its results as the function returns them.
+    """A Python function traced into a graph: its inputs and its results.
 
-    inputs: a variable for each array among the arguments, by its path.  result: variables in the structure of what
-    was returned.  options: those of `function`.
+    inputs: a variable for each array among the arguments, named by its path.  result: variables in the structure that
+    the function returned.  options: those of `function`.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Traced:
         return function(self.inputs, self.outputs, on_unused_input="ignore", **{"name": self.name, **self.options})
 
     def compile(self) -> Function:
-        """The compiled function: it takes the arrays among the arguments one by one, and gives a list of results."""
+        """The compiled function: it takes the arrays among the arguments one by one and returns a list of results."""
         return self._function
 
     def as_text(self) -> str:
@@ -95,7 +95,7 @@ class Traced:
 
 
 def traced(call: CallArguments, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
-    """A call as a graph.  arrays: those among its arguments.  Errors in it carry a note that says what was traced."""
+    """Trace a call into a graph.  arrays: those among its arguments.  Errors get a note on what was traced."""
     inputs = [Variable(_type(x, exact), path) for path, x in zip(call.paths, arrays, strict=True)]
     for v in inputs:
         v.only_in = f"{title(call.f)} while that is traced"
@@ -119,9 +119,9 @@ def _type(x: Any, exact: bool) -> TensorType:
 
 @dataclass(eq=False)
 class _Entry:
-    """What is cached for arguments of one kind; `held` while they are traced and compiled.
+    """The cache entry for one kind of arguments; held: a lock held while they are traced and compiled.
 
-    traced: None where the function reads symbolic arrays that are not among its arguments, so that no value is known.
+    traced: None if the function reads symbolic arrays that are not among its arguments, so that it has no value.
     """
 
     held: RLock = field(default_factory=lock)
@@ -130,7 +130,7 @@ class _Entry:
 
 
 class Jitted(CompiledCalls):
-    """A Python function of arrays that is traced and compiled at its first call for arguments of a kind.
+    """A Python function of arrays that is traced and compiled at its first call for each kind of arguments.
 
     Threads may call it at the same time.  With symbolic arguments, and while another function is traced, it is the
     Python function itself.
@@ -164,7 +164,7 @@ class Jitted(CompiledCalls):
         return self if instance is None else types.MethodType(self, instance)
 
     def __reduce__(self) -> str:
-        return str(getattr(self, "__qualname__", ""))  # by its name, as functions are pickled
+        return str(getattr(self, "__qualname__", ""))  # pickled by name, as functions are
 
     def __repr__(self) -> str:
         return f"<jit of {title(self._f)}, {len(self._entries)} traced>"
@@ -198,7 +198,7 @@ class Jitted(CompiledCalls):
     def lower(self, *args: Any, **kwargs: Any) -> Traced:
         """The function as a graph, for arguments like these: arrays, or anything with a dtype and a shape.
 
-        Without arguments that of the last call.  Raises TypeError where there was none.
+        Without arguments the graph of the last call.  Raises TypeError if there was none.
         """
         if not args and not kwargs and self._entries:
             with self._lock:
@@ -221,7 +221,7 @@ class Jitted(CompiledCalls):
     def compiled(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function for arguments like these (default: those of the last call), with all that it has.
 
-        It takes the arrays among the arguments one by one, and gives a list of results.
+        It takes the arrays among the arguments one by one and returns a list of results.
         """
         return self.lower(*args, **kwargs).compile()
 
@@ -231,7 +231,7 @@ class Jitted(CompiledCalls):
         return found.packed(found.compile().unoptimized(*self._call(args, kwargs).key(self._exact)[1]))
 
     def clear_cache(self) -> None:
-        """Forget all that was traced."""
+        """Delete all traces and compiled functions."""
         with self._lock:
             self._entries.clear()
 
@@ -259,19 +259,19 @@ def jit(
     cache_size: int = 128,
     **options: Any,
 ) -> Any:
-    """A Python function of arrays, compiled: `jit(f)`, `@jit` or `@jit(fp="exact")`.
+    """Compile a Python function of arrays: `jit(f)`, `@jit` or `@jit(fp="exact")`.
 
-    f: from arrays, numbers, and tuples, lists, dicts, named tuples and dataclasses of them, to the same; it may use
-        NumPy's functions, `scanopt.tensor`, loops, gradients, and other such functions.
+    f: takes and returns arrays, numbers, and tuples, lists, dicts, named tuples and dataclasses of them; it may use
+        NumPy's functions, `scanopt.tensor`, loops, gradients, and other jitted functions.
     static_argnums, static_argnames: arguments that f gets as they are, by position and by name; it is traced anew
-        for each value of them.  Strings, functions and the like are static wherever they stand.
+        for each value of them.  Strings, functions and the like are always static.
     static_shapes: trace anew for all shapes, so that lengths are numbers (`range(x.shape[0])`).
     cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...);
-        donate_argnums, donate_argnames, inline and keep_unused are accepted and without effect.
+        donate_argnums, donate_argnames, inline and keep_unused are accepted but have no effect.
 
     f is called once for each structure of arguments, their dtypes and numbers of axes, and which lengths are 1.
-    A bare Python float has the precision of the floating-point arrays beside it, if these have one, else it is a
-    float64; integers and truth values are arrays of NumPy's dtype for them.  Shared variables are read at each call.
+    A bare Python float takes the precision of the floating-point arrays among the arguments, if all have the same, else
+    it is a float64; integers and truth values have NumPy's dtypes.  Shared variables are read at each call.
     The result has `explain()`, `program()`, `lower()`, `compiled()`, `why_not()`, `unoptimized()`.
     Raises TypeError, ValueError for options and arguments that do not fit, naming them.
 

@@ -1,4 +1,4 @@
-"""vmap: a function of arrays becomes one of arrays with a further axis: a map, which laws make batched operators."""
+"""vmap: maps a function of arrays over a further axis of its arguments; laws turn the map into batched operators."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _is_axis(x: Any) -> bool:
 
 
 def _spread(axes: Any, tree: Any, what: str, path: str) -> list[Axis]:
-    """One axis, or None, for each leaf of a structure, of a prefix of it.  Raises TypeError."""
+    """Spread `axes`, a prefix of the structure, to one axis or None for each leaf.  Raises TypeError."""
     if _is_axis(axes):
         return [axes for _ in tree_leaves(tree, "")]
     children = list(_parts(axes)), list(_parts(tree))
@@ -51,7 +51,7 @@ def _parts(tree: Any) -> list[tuple[Any, Any]]:
 
 
 def _in_front(x: Variable, axis: int, path: str) -> Variable:
-    """x with this axis first.  Raises ValueError."""
+    """x with this axis moved to the front.  Raises ValueError if it has no such axis."""
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"vmap over axis {axis} of {path}, which is {x.type}: it has {x.ndim} axes")
     moved: Variable = FUNCTIONS["moveaxis"](x, axis, 0)
@@ -61,14 +61,14 @@ def _in_front(x: Variable, axis: int, path: str) -> Variable:
 def vmap(
     f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None, **options: Any
 ) -> Any:
-    """The function that computes f for all entries along an axis of its arguments.
+    """A function that computes f for all entries along an axis of its arguments.
 
-    f: from arrays, and tuples, lists, dicts of them, to the same.  in_axes: the axis of all arguments, or one for
-        each in a tuple; for an argument with parts a structure of them.  None: the same for all entries.  Arguments
-        by keyword are taken along axis 0.
-    out_axes: where the axis is in the results, an int or a structure; None for what is the same for all entries.
-    axis_size: how many entries there are, where no argument has the axis.  options: those of `jit`.
-    Such functions nest, in one another and in loops, and have gradients.
+    f: takes and returns arrays, and tuples, lists, dicts of them.  in_axes: the axis of all arguments, or a tuple
+        with one for each; for an argument that is a structure, a structure of axes.  None: the argument is the same
+        for all entries.  Arguments by keyword are mapped over axis 0.
+    out_axes: the place of the axis in the results, an int or a structure; None for a result that is the same for all.
+    axis_size: the number of entries, if no argument has the axis.  options: those of `jit`.
+    Such functions can be nested in each other and in loops, and have gradients.
     Raises TypeError, ValueError for axes that do not fit and for lengths that differ.
 
     >>> import numpy as np
@@ -113,7 +113,7 @@ def vmap(
 
 
 def _placed(f: Any, axis: Axis, path: str, row: Variable, trace: Variable, inner: list[Variable]) -> Variable:
-    """A result with its new axis in place; without one what is the same for all entries."""
+    """A result with its new axis in place; if `axis` is None, the result `row` of one entry.  Raises ValueError."""
     if axis is None:
         if {id(v) for v in inner} & {id(v) for v in reads([row])}:
             raise ValueError(
@@ -130,7 +130,7 @@ def _placed(f: Any, axis: Axis, path: str, row: Variable, trace: Variable, inner
 def _split(
     f: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Variable], list[str], Callable[[list[Variable]], Any]]:
-    """What is mapped over, with the axis in front, its paths, and f of one entry of each."""
+    """The arrays to map over, with the axis moved to the front, their paths, and f as a function of their entries."""
     if not (_is_axis(in_axes) or isinstance(in_axes, tuple | list)):
         raise TypeError(f"in_axes of vmap must be an int, None or a tuple with one for each argument, found {in_axes}")
     if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):

@@ -14,11 +14,11 @@ from scanopt.lax.branches import cond, switch
 from scanopt.loops import carry as carried
 
 _MOST = 2**63 - 1
-"""More steps than any loop takes."""
+"""A limit that no loop reaches."""
 
 
 def read_closed(closed: Any, inputs: Sequence[Variable]) -> list[Variable]:
-    """The results of a closed jaxpr; of an open one without constants, too."""
+    """The results of a closed jaxpr, or of an open one without constants."""
     inner = getattr(closed, "jaxpr", closed)
     return read_jaxpr(inner, getattr(closed, "consts", ()), inputs)
 
@@ -28,7 +28,7 @@ def read_closed(closed: Any, inputs: Sequence[Variable]) -> list[Variable]:
     "custom_vjp_call", "custom_vjp_call_jaxpr",
 )  # fmt: skip
 def _call(eq: JaxprEquation) -> list[Variable]:
-    """A derivative of its own, of a call that has one, is JAX's affair: take gradients there, or those of its body."""
+    """Read the body of a call.  A custom derivative rule of it is not used: to use it, take gradients in JAX."""
     for word in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if word in eq.params:
             return read_closed(eq.params[word], eq.inputs)
@@ -80,11 +80,11 @@ def _while(eq: JaxprEquation) -> list[Variable]:
     return list(carried.while_loop(test, body, tuple(init), _MOST))
 
 
-# Loops whose number of steps is known before they run: fori_loop with bounds that are computed
+# While loops whose number of steps is known before they run: fori_loop with computed bounds
 
 
 def _counter(test: Any, body: Any, of_cond: int, of_body: int) -> tuple[int, Any] | None:
-    """Which state counts steps, and what it is compared with, where `i < n; i = i + 1` is all that decides.
+    """The number of the state that counts steps, and its bound, if the loop has the form `while i < n: i = i + 1`.
 
     The bound is an atom of the condition: a literal, a constant of it, or a state that the body does not change.
     """
@@ -132,7 +132,7 @@ def _counted(
 
 @rule("platform_index")
 def _platform(eq: JaxprEquation) -> Variable:
-    """Of branches for several platforms the one for a CPU, or the one for all others."""
+    """The number of the branch for a CPU among branches for platforms, else of the default branch."""
     platforms = list(eq.params["platforms"])
     found = next((i for i, names in enumerate(platforms) if names is None or "cpu" in names), len(platforms) - 1)
     return Constant(np.asarray(found, eq.types[0].dtype))

@@ -59,7 +59,7 @@ def _convolution(eq: JaxprEquation) -> Variable:
     if count not in _CONVOLUTIONS or (of_batch != 1 and groups != 1):
         raise eq.refused(f"a convolution along {count} axes with groups of the batch and of channels")
     x, w = T.transpose(x, tuple(numbers.lhs_spec)), T.transpose(w, tuple(numbers.rhs_spec))
-    if of_batch != 1:  # groups of the batch have filters of their own, as groups of channels have
+    if of_batch != 1:  # each group of the batch has its own filters, as a group of channels has
         n, channels, *lengths = (int(m or 0) for m in x.type.shape)
         x = T.reshape(x, (of_batch, n // of_batch, channels, *lengths))
         x = T.reshape(T.moveaxis(x, 0, 1), (n // of_batch, of_batch * channels, *lengths))

@@ -35,7 +35,7 @@ SPECIAL = {
 
 
 def kind(x: Variable) -> str:
-    """The kind of its dtype, as in NumPy."""
+    """The kind of the dtype of x, as in NumPy."""
     return np.dtype(x.dtype).kind
 
 
@@ -68,7 +68,7 @@ def _shift_right_logical(eq: JaxprEquation) -> Variable:
 
 @rule("div")
 def _div(eq: JaxprEquation) -> Variable:
-    """Of integers rounded towards zero."""
+    """Divide; a quotient of integers is rounded towards zero."""
     x, y = eq.inputs
     if kind(x) not in "iu":
         return elementwise("divide", x, y)
@@ -106,7 +106,7 @@ def _integer_pow(eq: JaxprEquation) -> Variable:
 
 
 def _power(x: Variable, n: int) -> Variable:
-    """By squares, as XLA does it."""
+    """The n-th power by repeated squaring, in XLA's order."""
     found: Variable | None = None
     while n:
         if n & 1:
@@ -181,7 +181,7 @@ def _convert(eq: JaxprEquation) -> Variable:
 
 @rule("bitcast_convert_type")
 def _bitcast(eq: JaxprEquation) -> Variable:
-    """As in JAX, no gradient flows back through bits."""
+    """Read the bits as another dtype; as in JAX, gradients do not pass through."""
     x = eq.inputs[0]
     return bitcast(T.disconnected_grad(x) if kind(x) in "fc" else x, eq.types[0].dtype)
 
@@ -198,7 +198,7 @@ def _same(eq: JaxprEquation) -> Any:
 
 @rule("reduce_precision")
 def _reduce_precision(eq: JaxprEquation) -> Variable:
-    """Of a format that NumPy has: there and back."""
+    """Round to a format that NumPy has, by a cast to it and back.  Raises Refused for other formats."""
     bits = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
     found = bits.get((int(eq.params["exponent_bits"]), int(eq.params["mantissa_bits"])))
     if found is None:
@@ -208,13 +208,13 @@ def _reduce_precision(eq: JaxprEquation) -> Variable:
 
 @rule("population_count")
 def _population_count(eq: JaxprEquation) -> Variable:
-    """Of the bits: NumPy counts those of the absolute value."""
+    """Count the bits of x as unsigned, since NumPy counts those of the absolute value."""
     return elementwise("bitwise_count", T.cast(eq.inputs[0], f"uint{8 * np.dtype(eq.inputs[0].dtype).itemsize}"))
 
 
 @rule("lt_to", "le_to", "eq_to")
 def _total_order(eq: JaxprEquation) -> Variable:
-    """Floats with -0.0 before 0.0, and NaN last."""
+    """Compare floats in the total order, with -0.0 before 0.0, and NaN last."""
     x, y = eq.inputs
     if eq.name == "lt_to":
         return _before(x, y)
@@ -232,7 +232,7 @@ def _before(x: Variable, y: Variable) -> Variable:
 
 @rule("clz")
 def _leading_zeros(eq: JaxprEquation) -> Variable:
-    """The bits below the first one are filled, and counted."""
+    """Count leading zeros: set all bits below the first one and count the bits set."""
     x, bits = eq.inputs[0], 8 * np.dtype(eq.inputs[0].dtype).itemsize
     unsigned = T.cast(x, f"uint{bits}")
     for k in (1, 2, 4, 8, 16, 32):

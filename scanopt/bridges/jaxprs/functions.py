@@ -1,4 +1,4 @@
-"""from_jax: a function written with JAX, optimized and run here."""
+"""from_jax: optimizes and runs a function written with JAX."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _REMEMBERED = 128
 
 @dataclass(frozen=True, eq=False)
 class JaxGraph:
-    """A function of JAX as a graph, for arguments of one kind.
+    """A function of JAX as a graph, for one kind of arguments.
 
-    inputs, outputs: variables, one for each leaf of the arguments and of the result.  keys: which outputs are typed
-    keys, structure: of the result, both as JAX has them.
+    inputs, outputs: variables, one for each leaf of the arguments and of the result.  keys: for each output whether it
+    is a typed key.  structure: the treedef of the result.
     """
 
     name: str
@@ -43,12 +43,12 @@ class JaxGraph:
 
     @functools.cached_property
     def compiled(self) -> Function:
-        """The compiled function: it takes the leaves of the arguments one by one, and gives a list of results."""
+        """The compiled function: it takes the leaves of the arguments one by one and returns a list of results."""
         return function(self.inputs, self.outputs, on_unused_input="ignore", **{"name": self.name, **self.options})
 
 
 class FromJax(CompiledCalls):
-    """A function written with JAX that scanopt optimizes and runs: call it with what that takes.
+    """A function written with JAX that scanopt optimizes and runs; it takes the same arguments.
 
     It is traced by JAX and compiled at its first call for arguments of a structure, dtypes and shapes.
     """
@@ -95,7 +95,7 @@ class FromJax(CompiledCalls):
     def compiled(self, *args: Any, **kwargs: Any) -> Function:
         """The compiled function for arguments like these (default: those of the last call), with all that it has.
 
-        It takes the leaves of the arguments one by one, and gives a list of results.  Raises TypeError where there
+        It takes the leaves of the arguments one by one and returns a list of results.  Raises TypeError if there
         was no call yet.
         """
         if args or kwargs or not self._graphs:
@@ -105,9 +105,9 @@ class FromJax(CompiledCalls):
         return next(reversed(self._graphs.values())).compiled
 
     def to_jax(self) -> Callable[..., Any]:
-        """The optimized function as a function of JAX: it may be transformed, and runs under XLA.
+        """The optimized function as a function of JAX: JAX can transform it, and it runs under XLA.
 
-        It takes what the function takes, and is traced and optimized for each kind of arguments.
+        It takes the same arguments, and is traced and optimized for each kind of them.
         """
 
         def optimized(*args: Any, **kwargs: Any) -> Any:
@@ -128,7 +128,7 @@ def _is_key(x: Any) -> bool:
 
 
 def _kind(x: Any) -> Hashable:
-    """What a function is traced anew for: the dtype and shape of a leaf, and whether it is a bare number."""
+    """The part of the cache key for one leaf: its dtype and shape, and whether it is a bare number."""
     if isinstance(x, Variable):
         return x.dtype, x.type.shape
     if hasattr(x, "dtype") and hasattr(x, "shape"):
@@ -137,7 +137,7 @@ def _kind(x: Any) -> Hashable:
 
 
 def _example(x: Any) -> Any:
-    """What JAX traces in place of an argument."""
+    """The value or ShapeDtypeStruct that JAX traces in place of an argument."""
     if not isinstance(x, Variable):
         return x
     if None in x.type.shape:
@@ -168,7 +168,7 @@ def _traced(f: Callable[..., Any], structure: Any, leaves: list[Any], options: d
 
 
 def _label(path: str) -> str:
-    """A leaf of (args, kwargs) in words: [0][1]['w'] is args[1]['w'], [1]['h'] is h."""
+    """The path of a leaf of (args, kwargs) for users: [0][1]['w'] becomes args[1]['w'], [1]['h'] becomes h."""
     if path.startswith("[0]"):
         return f"args{path[3:]}"
     name, rest = path[4:].split("]", 1)
@@ -176,13 +176,13 @@ def _label(path: str) -> str:
 
 
 def _placed(graph: JaxGraph, leaves: list[Any]) -> list[Variable]:
-    """The graph with symbolic arguments in place of its inputs."""
+    """The outputs of the graph with the given arguments in place of its inputs."""
     given = [x if isinstance(x, Variable) else as_variable(np.asarray(x, v.dtype)) for x, v in zip(leaves, graph.inputs, strict=True)]  # fmt: skip  # noqa: E501
     return rebuild(graph.outputs, dict(zip(graph.inputs, given, strict=True)))
 
 
 def _array(x: Any) -> Any:
-    """A leaf as NumPy's array; a typed key as one integer."""
+    """A leaf as a NumPy array; a typed key as one uint64."""
     if _is_key(x):
         words = np.asarray(library("jax", "jax", "from_jax").random.key_data(x)).astype(np.uint64)
         return words[..., 0] << np.uint64(32) | words[..., 1]
@@ -190,24 +190,24 @@ def _array(x: Any) -> Any:
 
 
 def _key(x: Any) -> Any:
-    """An integer as a typed key."""
+    """A typed key from its uint64."""
     jax = library("jax", "jax", "from_jax")
     words = np.stack([x >> np.uint64(32), x & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
     return jax.random.wrap_key_data(jax.numpy.asarray(words))
 
 
 def from_jax(f: Callable[..., Any], **options: Any) -> FromJax:
-    """A function written with JAX, optimized and run here: `from_jax(f)(*args)`.
+    """Optimize and run a function written with JAX: `from_jax(f)(*args)`.
 
-    f: what `jax.jit` takes: from arrays in pytrees to arrays in pytrees; it may hold scan, while_loop, cond, gradients
-        taken by JAX, and keys of random numbers, whose bits are those of JAX.
+    f: any function for `jax.jit`, from arrays in pytrees to arrays in pytrees; it may use scan, while_loop, cond,
+        gradients taken by JAX, and keys of random numbers, whose bits are those of JAX.
     options: those of `scanopt.function` (fp, exclude, cost, ...).
 
-    Called with arrays it gives NumPy arrays of the dtypes that JAX would give, in the same pytree; called with symbolic
-    arrays of known shapes it is part of their graph, so that scanopt takes gradients through it.  `.to_jax()` gives
-    the optimized function back to JAX; `.explain()`, `.program()`, `.compiled()` tell what became of it.
-    Raises ImportError where JAX is not installed, NotImplementedError naming the primitive and the line for what it
-    does not know.
+    Called with arrays it returns NumPy arrays with the dtypes and in the pytree that JAX would return; called with
+    symbolic arrays of known shapes it is part of their graph, so that scanopt takes gradients through it.  `.to_jax()`
+    returns the optimized function as one of JAX; `.explain()`, `.program()`, `.compiled()` show what became of it.
+    Raises ImportError where JAX is not installed, NotImplementedError that names the primitive and the line for an
+    operation that it does not know.
 
     >>> import jax.numpy as jnp, jax.lax as lax  # doctest: +SKIP
     >>> f = from_jax(lambda x: lax.scan(lambda c, x: (c + x, c), 0.0, x))  # doctest: +SKIP

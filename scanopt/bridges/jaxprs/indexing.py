@@ -1,7 +1,7 @@
-"""gather and scatter of JAX, as indexing with arrays.
+"""gather and scatter of JAX, expressed as indexing with arrays.
 
-Both describe windows of an operand: their size is known, the place where each begins is computed.  Along each axis of
-the operand the indices are the sum of that place and the offsets in the window; an axis taken whole is a slice.
+Both describe windows of an operand whose size is known and whose start is computed.  Along each axis of the operand
+the indices are the sum of the start and the offsets in the window; an axis taken whole is a slice.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from scanopt.bridges.peers import written
 class _Windows:
     """Windows of an operand.
 
-    starts: for each axis of the operand where windows begin along it (None: at 0), of the shape of the windows' batch.
+    starts: by axis of the operand the starts of the windows, an array with the shape of the batch (without entry: 0).
     sizes: of a window along each axis.  gone: axes of length 1 that results lack.  paired: axis of the operand -> axis
-    of the batch that it runs along with.  batch: shape of the batch.
+    of the batch that runs along with it.  batch: the shape of the batch of windows.
     """
 
     operand: tuple[int, ...]
@@ -35,11 +35,11 @@ class _Windows:
 
     @property
     def window(self) -> list[int]:
-        """The axes of the operand that results have, in order."""
+        """The axes of the operand that results keep, in order."""
         return [d for d in range(len(self.operand)) if d not in self.gone]
 
     def inside(self) -> Variable | None:
-        """Which windows lie within the operand; None where all do."""
+        """A mask of the windows that lie within the operand; None if all are known to."""
         found: Variable | None = None
         for d, start in self.starts.items():
             last = self.operand[d] - self.sizes[d]
@@ -50,7 +50,7 @@ class _Windows:
         return found
 
     def clipped(self) -> _Windows:
-        """Those that reach out moved inside."""
+        """The windows, with those that reach beyond the operand moved inside."""
         starts = {d: self._clip(d, start) for d, start in self.starts.items()}
         return _Windows(self.operand, starts, self.sizes, self.gone, self.paired, self.batch)
 
@@ -61,14 +61,14 @@ class _Windows:
         return T.minimum(T.maximum(start, 0), last)
 
     def index(self) -> tuple[tuple[Any, ...], list[int]]:
-        """(index, order): operand.transpose(order)[index] has the batch first, then the axes of `window`.
+        """The pair (index, order): operand.transpose(order)[index] has the batch first, then the axes of `window`.
 
         Axes that windows take whole come last, as slices.
         """
         n = len(self.operand)
         whole = [d for d in range(n) if d not in self.starts and d not in self.paired and d not in self.gone]
         single = [d for d in range(n) if d not in whole]
-        ranged = [d for d in single if d not in self.gone]  # of a computed place and more than one entry
+        ranged = [d for d in single if d not in self.gone]  # axes with a computed start and more than one entry
         lead, tail = len(self.batch), len(ranged)
         key: list[Any] = []
         for d in single:
@@ -89,14 +89,14 @@ class _Windows:
         return self.starts.get(d, Constant(np.zeros((1,) * len(self.batch), np.int64)))
 
     def result_order(self) -> list[int]:
-        """Of the axes that `index` gives after the batch: which axis of `window` each is."""
+        """For each axis that `index` gives after the batch its number among the axes of `window`."""
         whole = [d for d in self.window if d not in self.starts and d not in self.paired]
         ranged = [d for d in self.window if d not in whole]
         return [self.window.index(d) for d in (*ranged, *whole)]
 
 
 def _windows(eq: JaxprEquation, numbers: Any, words: tuple[str, ...], sizes: tuple[int, ...]) -> _Windows:
-    """words: what the fields of `numbers` are called that name the axes left out, the map and the paired axes."""
+    """The windows of a gather or scatter.  words: the fields of `numbers` for dropped axes, the map, paired axes."""
     operand, indices = eq.inputs[:2]
     gone, mapped, paired, pairs = (tuple(int(d) for d in getattr(numbers, w)) for w in words)
     shape = tuple(int(n or 0) for n in operand.type.shape)
@@ -104,7 +104,7 @@ def _windows(eq: JaxprEquation, numbers: Any, words: tuple[str, ...], sizes: tup
     starts: dict[int, Variable] = {}
     for k, d in enumerate(mapped):
         start = T.cast(indices[..., k], "int64")
-        if shape[d] == sizes[d]:  # a window of all: it begins at 0, or does not fit
+        if shape[d] == sizes[d]:  # the window is as long as the axis: it begins at 0 or does not fit
             if eq.name != "gather" or "FILL" in str(eq.params["mode"]):
                 starts[d] = start
         else:
@@ -133,13 +133,13 @@ def _gather(eq: JaxprEquation) -> Variable:
 
 
 def _picked(x: Variable, key: tuple[Any, ...]) -> Variable:
-    """x[key], scalars being indices of their own, so that a row stays a row."""
+    """x[key], or x itself if the key is empty."""
     found: Variable = x[key] if key else x
     return found
 
 
 def _filled(eq: JaxprEquation, w: _Windows, found: Variable, batch_axes: list[int]) -> Variable:
-    """Entries outside become a fixed value, if the mode asks for it."""
+    """Replace entries of windows outside the operand by a fixed value, if the mode asks for it."""
     if "FILL" not in str(eq.params["mode"]):
         return found
     inside = w.inside()
@@ -187,12 +187,12 @@ def _scatter(eq: JaxprEquation) -> Variable:
 
 
 def _put(x: Variable, key: tuple[Any, ...], y: Variable, how: str, inside: Variable | None, many: bool) -> Variable:
-    """x with y put into a part.  inside: which windows are; the others are left out.  many: more than one window."""
+    """x with y written to x[key].  inside: a mask of the windows to write, None for all.  many: several windows."""
     if inside is not None and how in ("add", "mul"):
         y = T.where(inside, y, Constant(np.asarray(how == "mul", y.dtype)))
     elif inside is not None and not many:
         y = T.where(inside, y, x[key])
-    elif inside is not None:  # what is left out goes into a row of its own, behind the others
+    elif inside is not None:  # windows left out are written to an extra row at the end
         n = x.type.shape[0]
         aside = T.concatenate([x, T.zeros((1, *x.type.shape[1:]), x.dtype)], 0)
         first = T.where(T.reshape(inside, inside.type.shape[: np.ndim(key[0])]), key[0], n)

@@ -1,4 +1,4 @@
-"""Primitives of JAX for matrices: factors, and the systems that they solve."""
+"""Primitives of JAX for matrices: factorizations, and systems solved with them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _triangular_solve(eq: JaxprEquation) -> Variable:
 
 @rule("lu")
 def _lu(eq: JaxprEquation) -> list[Variable]:
-    """The factors in one matrix, the rows exchanged, and where each row comes from."""
+    """The factors in one matrix, the pivots, and the permutation of rows."""
     found = T.linalg.lu_factor(eq.inputs[0])
     if None in found.type.shape or eq.types[0].shape[-1] != eq.types[0].shape[-2]:
         raise eq.refused("factors of a matrix that is not square")
@@ -52,7 +52,7 @@ def _of_pivots(eq: JaxprEquation) -> Variable:
 
 
 def _permutation(eq: JaxprEquation, pivots: Variable, shape: tuple[int | None, ...]) -> Variable:
-    """Rows exchanged one after the other, in a loop."""
+    """The permutation of rows from pivots: a loop that exchanges two rows per step."""
     if len(shape) != 1:
         raise eq.refused("permutations of stacks of matrices")
     n = int(shape[0] or 0)
@@ -70,9 +70,9 @@ def _permutation(eq: JaxprEquation, pivots: Variable, shape: tuple[int | None, .
 
 @rule("custom_linear_solve")
 def _linear_solve(eq: JaxprEquation) -> list[Variable]:
-    """By the function that solves it; how its derivative is computed is JAX's affair.
+    """Run the solver of a custom_linear_solve; its rule for derivatives is not used.
 
-    Where that is by the factors of a matrix, it is our own solve of that matrix.
+    A solver that uses the factors of a single matrix becomes our own solve of that matrix.
     """
     lengths, jaxprs = eq.params["const_lengths"], eq.params["jaxprs"]
     axis = _solved_axis(lengths, jaxprs)
@@ -87,7 +87,7 @@ def _linear_solve(eq: JaxprEquation) -> list[Variable]:
 
 @rule("eigh")
 def _eigh(eq: JaxprEquation) -> list[Variable]:
-    """JAX has the vectors first."""
+    """Eigenvectors first, then eigenvalues, as in JAX."""
     values, vectors = T.linalg.eigh(eq.inputs[0], "L" if eq.params.get("lower", True) else "U")
     return [vectors, values]
 
@@ -101,7 +101,7 @@ def _qr(eq: JaxprEquation) -> list[Variable]:
 
 @rule("svd")
 def _svd(eq: JaxprEquation) -> list[Variable]:
-    """JAX has the singular values first."""
+    """Singular values first, as in JAX."""
     full, vectors = bool(eq.params["full_matrices"]), bool(eq.params["compute_uv"])
     if not vectors:
         return [T.linalg.svd(eq.inputs[0], compute_uv=False)]
@@ -129,7 +129,7 @@ def _fft(eq: JaxprEquation) -> Variable:
 
 
 def _solved_axis(lengths: Any, jaxprs: Any) -> int | None:
-    """The axis of the right sides that a matrix is multiplied with, where one matrix is solved by its factors."""
+    """The axis of the right sides over which a matrix is multiplied, if a single matrix is solved by its factors."""
     product, named = jaxprs.matvec.jaxpr, jaxprs.solve.jaxpr.eqns
     if lengths.matvec != 1 or not named or named[0].params.get("name") != "_lu_solve":
         return None

@@ -1,4 +1,4 @@
-"""Operators of the table under JAX: most are their entry's function on `jax.numpy`; the exceptions are here."""
+"""Operators of the table under JAX: most use their entry's function on `jax.numpy`; the exceptions are here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Concrete = np.ndarray | np.generic
 
 @dataclass(frozen=True)
 class Last:
-    """The last row that a loop kept, where it is not known whether it ran a step; `some`: whether it did."""
+    """The last row that a loop kept, if the number of its steps is not known; some: whether it ran any."""
 
     row: Any
     some: Any
@@ -32,16 +32,16 @@ class Last:
 
 @dataclass(frozen=True)
 class Operators:
-    """How operators are computed by a JAX module."""
+    """Computes operators with a JAX module."""
 
     jax: Any
 
     def dtype(self, name: str) -> Any:
-        """The dtype that JAX has for one of ours: half as wide where 64 bits are switched off."""
+        """The dtype of JAX for one of ours: 32 bits in place of 64 if JAX's 64-bit mode is off."""
         return self.jax.dtypes.canonicalize_dtype(np.dtype(name))
 
     def apply(self, op: Op, args: Sequence[Any], type: TensorType) -> Any:
-        """An operator of arrays, traced ones or NumPy's.  Raises Refused for what XLA cannot run."""
+        """Apply an operator to arrays, traced ones or NumPy's.  Raises Refused for an operator that XLA cannot run."""
         if op.name in ("concatenate", "getitem", "kept_row") and any(isinstance(x, Last) for x in args):
             return self._of_last(op, args)
         if any(isinstance(x, Last) for x in args):
@@ -75,11 +75,11 @@ class Operators:
         return op.bind(self.jax.numpy)(*args)
 
     def cast(self, x: Any, dtype: str) -> Any:
-        """x in one of our dtypes."""
+        """x cast to one of our dtypes."""
         return self.jax.numpy.asarray(x).astype(self.dtype(dtype))
 
     def _of_last(self, op: Op, args: Sequence[Any]) -> Any:
-        """Of the last row of a loop that may take no step: what is written to read it."""
+        """Apply an operator that reads the last row of a loop that may take no step.  Raises Refused for others."""
         if op.name == "kept_row":
             return args[0].row
         if op.name == "getitem" and op.options["index"] == (-1,) and args[0].some is True:
@@ -94,7 +94,7 @@ _SPECIAL = {"erfinv": "erfinv", "psi": "digamma", "sigmoid": "expit"}
 _NUMPY_ALONE = {"unless_flagged", "linalg_or_flag", "lstsq", "when_runs"}
 
 RULES: RuleRegistry[Rule] = RuleRegistry()
-"""For each operator how it is computed: f(operators, op, *arguments)."""
+"""For each operator the function f(operators, op, *arguments) that computes it."""
 
 rule_for = RULES.rule
 
@@ -104,7 +104,7 @@ rule_for = RULES.rule
 
 @rule_for("dot", "matmul", "outer", "tensordot", "concatenate", "stack", "where", "clip")
 def _common(m: Operators, op: Op, *args: Any) -> Any:
-    """What promotes its arguments as NumPy does."""
+    """Compute an operator after promoting its arguments as NumPy does."""
     first = op.name == "where"
     dtype = np.result_type(*(np.dtype(x.dtype) for x in args[first:])).name
     cast = [*args[:first], *(m.cast(x, dtype) for x in args[first:])]
@@ -218,7 +218,7 @@ def _setitem(m: Operators, op: Op, x: Any, y: Any, *inputs: Any) -> Any:
 
 
 def _moved(op: Op, inputs: Sequence[Any], shape: Sequence[int]) -> list[Any] | None:
-    """Where a part begins along each axis, where slices with computed bounds say so; None where there are others."""
+    """The start of a part along each axis, if its index has only slices and some computed bounds; else None."""
     index, feed = op.options["index"], iter(inputs)
     if all(isinstance(x, Concrete) for x in inputs) or not all(isinstance(e, tuple) and e[3] is None for e in index):
         return None
@@ -238,7 +238,7 @@ def _scatter(m: Operators, op: Op, x: Any, y: Any, *inputs: Any) -> Any:
 
 
 def _key(m: Operators, op: Op, inputs: Sequence[Any]) -> Any:
-    """The index as `jax.numpy` takes it: computed integers stay traced, bounds of slices must be known."""
+    """The index for `jax.numpy`: computed integers stay traced, bounds of slices must be known."""
     if all(isinstance(x, Concrete) for x in inputs):
         return key_of(op.options["index"], inputs)
     key: list[Any] = []
@@ -278,15 +278,15 @@ def _sort(m: Operators, op: Op, x: Any) -> Any:
 
 @rule_for("argmax", "argmin")
 def _arg(m: Operators, op: Op, x: Any) -> Any:
-    find = getattr(m.jax.lax, op.name)  # of 32 bits: lowering may come when JAX has no others
+    find = getattr(m.jax.lax, op.name)  # int32, since JAX may have no 64 bits when it lowers this
     return find(m.jax.numpy.asarray(x), op.options["axis"], np.int32)
 
 
-# Recurrences: the loops that they stand for
+# Recurrences, as the loops that they replace
 
 
 def _steps(m: Operators, op: Op) -> Callable[..., Any]:
-    """The next state, of the rows of the state before, entries of sequences and parameters."""
+    """The function from the rows of the state before, entries of sequences and parameters to the next state."""
     f: Any = getattr(m.jax.numpy, op.options["ufunc"]) if "ufunc" in op.options else None
     jnp = m.jax.numpy
     known: dict[str, Callable[..., Any]] = {
@@ -316,7 +316,7 @@ _PARAMETERS = {
     "lfilter": (2,), "lfilter2": (2, 3), "regrouped_filter": (2,), "regrouped_filter2": (2, 3),
     "regrouped_smoothing": (2,), "polynomial": (1,),
 }  # fmt: skip
-"""Which arguments are no sequences, beside the state before."""
+"""The numbers of the arguments that are parameters, neither the state before nor sequences."""
 
 
 @rule_for(

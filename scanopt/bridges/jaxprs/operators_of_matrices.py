@@ -35,7 +35,7 @@ def _matrix(m: Operators, op: Op, a: Any, *rest: Any) -> Any:
 
 
 def _right_sides(m: Operators, f: Callable[..., Any], a: Any, b: Any) -> Any:
-    """f of matrices and a vector, or stacks of both that broadcast."""
+    """f(a, b) for matrices a and a vector or matrices b, whose stacks are broadcast against each other."""
     jnp = m.jax.numpy
     if np.ndim(b) == 1:
         b = jnp.asarray(b)[:, None]
@@ -47,7 +47,7 @@ def _right_sides(m: Operators, f: Callable[..., Any], a: Any, b: Any) -> Any:
 
 @rule_for("lu_factor")
 def _lu_factor(m: Operators, op: Op, a: Any) -> Any:
-    """As the entry has it: columns of the factors as rows, then the pivots."""
+    """LU factors in the layout of our operator: columns of the factors as rows, then the pivots."""
     jnp = m.jax.numpy
     lu, pivots = m.jax.scipy.linalg.lu_factor(a)
     return jnp.concatenate([jnp.swapaxes(lu, -1, -2), pivots[..., None, :].astype(lu.dtype)], axis=-2)

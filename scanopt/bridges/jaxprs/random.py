@@ -1,6 +1,6 @@
-"""Random numbers of JAX: keys, and the threefry hash that its own definitions are written with.
+"""Random numbers of JAX: keys, and the threefry hash on which JAX's own definitions are built.
 
-JAX's functions of keys are traced once more down to hashes, so that bits are those of JAX whatever a release does.
+JAX's functions of keys are traced down to hashes, so that the bits are those of the JAX release in use.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _HALF = np.uint64(32)
 
 
 def words_of(keys: Variable) -> Variable:
-    """Typed keys as pairs of words along a last axis, as JAX's key_data gives them."""
+    """Typed keys as pairs of words along a last axis, as from JAX's key_data."""
     first, second = T.right_shift(keys, Constant(_HALF)), keys & Constant(np.uint64(0xFFFFFFFF))
     return T.stack([T.cast(first, "uint32"), T.cast(second, "uint32")], axis=-1)
 
 
 def keys_of(words: Variable) -> Variable:
-    """Typed keys of pairs of words."""
+    """Typed keys from pairs of words."""
     first, second = (T.cast(entry_of(words, -1, i), "uint64") for i in range(2))
     return T.left_shift(first, Constant(_HALF)) | second
 
@@ -92,7 +92,7 @@ def _fold_in(eq: JaxprEquation) -> Variable:
 
 @rule("random_gamma")
 def _gamma(eq: JaxprEquation) -> Variable:
-    """By JAX's own loop of tries."""
+    """Gamma variates, by tracing JAX's own loop of tries."""
     jax = library("jax", "jax", "from_jax")
     primitive, params = eq.eqn.primitive, dict(eq.params)
     given = [v.aval for v in eq.eqn.invars]
@@ -108,12 +108,12 @@ def _example(aval: Any) -> Any:
 
 
 def _implementation(eq: JaxprEquation) -> Any:
-    """The generator that the keys of an equation belong to."""
+    """The implementation of random numbers that the keys of an equation belong to."""
     return next(v.aval.dtype._impl for v in (*eq.eqn.invars, *eq.eqn.outvars) if is_key(v.aval))
 
 
 def _generator(eq: JaxprEquation, impl: Any) -> Any:
-    """JAX's functions of keys that are arrays.  Raises Refused for generators other than threefry."""
+    """JAX's threefry implementation, whose keys are arrays.  Raises Refused for other implementations."""
     known = library("jax.extend.random", "jax", "from_jax").threefry_prng_impl
     if str(impl) not in ("fry", "threefry2x32", str(known)):
         raise eq.refused(f"keys of the generator {impl}: make them with impl='threefry2x32'")
@@ -121,7 +121,7 @@ def _generator(eq: JaxprEquation, impl: Any) -> Any:
 
 
 def _of_keys(eq: JaxprEquation, f: Callable[[Any, Any], Any]) -> Variable:
-    """f of the generator and one key, for each of the keys that an equation reads."""
+    """Apply f(implementation, key) to each key that an equation reads."""
     jax, impl, keys = library("jax", "jax", "from_jax"), _generator(eq, _implementation(eq)), eq.inputs[0]
 
     def one(k: Any) -> Any:

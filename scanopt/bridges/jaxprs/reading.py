@@ -1,7 +1,7 @@
-"""A jaxpr as a symbolic graph: one rule for each primitive of JAX.
+"""Reads a jaxpr into a symbolic graph, with one rule for each primitive of JAX.
 
-Typed keys of random numbers are uint64 scalars here, the first word in the upper half, so that slices, loops and the
-like need not know of them.
+Typed keys of random numbers are uint64 scalars here, with the first word in the upper half, so that rules for slices,
+loops and the like need not treat them specially.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ RULES: RuleRegistry[Rule] = RuleRegistry(
     "reductions",
     "shapes",
 )
-"""For each primitive how its results are computed: a variable, or a list of them where it has several."""
+"""For each primitive a function from an equation to its result: a variable, or a list of several."""
 
 rule = RULES.rule
 
 
 @dataclass(frozen=True)
 class JaxprEquation:
-    """One equation of a jaxpr: the variables it reads, and what JAX says of it.
+    """One equation of a jaxpr, with the variables that it reads.
 
-    params: of the primitive.  types: of its results.
+    eqn: JAX's equation.  types: of its results.
     """
 
     eqn: Any
@@ -57,16 +57,16 @@ class JaxprEquation:
 
     @property
     def name(self) -> str:
-        """The primitive."""
+        """The name of the primitive."""
         return str(self.eqn.primitive.name)
 
     @property
     def place(self) -> str:
-        """The line of the user's that it comes from."""
+        """The line of the user's code that it comes from."""
         return _line(self.eqn)
 
     def refused(self, text: str) -> Refused:
-        """The error for what cannot be read."""
+        """The error for an equation that cannot be read."""
         return Refused(f"from_jax does not know {text} ({self.name!r} at {self.place})")
 
 
@@ -74,7 +74,7 @@ _UNKNOWN = "a line that JAX did not note"
 
 
 def _line(eqn: Any) -> str:
-    """The user's line, as JAX notes it."""
+    """The line of the user's code, as JAX recorded it."""
     try:
         notes = library("jax.extend.source_info_util", "jax", "from_jax")
         return str(notes.summarize(eqn.source_info)) or _UNKNOWN
@@ -83,12 +83,12 @@ def _line(eqn: Any) -> str:
 
 
 def is_key(aval: Any) -> bool:
-    """Whether an aval is of typed keys."""
+    """Whether an aval describes typed keys."""
     return str(aval.dtype).startswith("key<")
 
 
 def type_of(aval: Any) -> TensorType:
-    """The type of an aval.  Raises Refused for dtypes that NumPy lacks, and for lengths that JAX does not know."""
+    """The type for an aval.  Raises Refused for dtypes that NumPy lacks, and for unknown lengths."""
     dtype = "uint64" if is_key(aval) else np.dtype(aval.dtype).name
     if dtype == "float0":
         dtype = "bool"
@@ -110,7 +110,7 @@ def as_constant(value: Any, aval: Any) -> Constant:
 def read_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Variable]) -> list[Variable]:
     """The results of an open jaxpr as variables, for variables in place of its inputs.
 
-    consts: arrays or variables.  Raises Refused, naming the primitive and the user's line.
+    consts: arrays or variables.  Raises Refused, which names the primitive and the user's line.
     """
     rules = RULES.loaded()
     literal = library("jax.extend.core", "jax", "from_jax").Literal
@@ -137,7 +137,7 @@ def read_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Variable]) ->
 
 
 def _note(error: Exception, eqn: Any) -> None:
-    """Say where it was: the innermost equation, and those around it that have another line."""
+    """Add a note with the primitive and line, for the innermost equation and for outer ones with another line."""
     line = _line(eqn)
     told = [note for note in getattr(error, "__notes__", ()) if note.startswith("while reading")]
     if not told or (line != _UNKNOWN and not any(line in note for note in told)):
@@ -145,7 +145,7 @@ def _note(error: Exception, eqn: Any) -> None:
 
 
 def _results(found: Rule, eq: JaxprEquation) -> list[Variable]:
-    """The results of an equation, of the dtypes and shapes that JAX has for them."""
+    """The results of an equation, with the dtypes and shapes that JAX has for them."""
 
     def make() -> list[Any]:
         made = found(eq)

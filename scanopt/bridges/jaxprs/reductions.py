@@ -1,4 +1,4 @@
-"""Primitives of JAX that reduce axes, run along them, sort and pool."""
+"""Primitives of JAX for reductions, cumulative operations, sorting and pooling."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _sort(eq: JaxprEquation) -> list[Variable]:
 
 @rule("top_k")
 def _top_k(eq: JaxprEquation) -> list[Variable]:
-    """The greatest in falling order; of equal ones the first comes first."""
+    """The k greatest entries in descending order, and their places; of equal ones the first comes first."""
     x, k = eq.inputs[0], int(eq.params["k"])
     n = int(x.type.shape[-1] or 0)
     backwards = T.argsort(T.flip(x, -1), -1, kind="stable")

@@ -101,7 +101,7 @@ def _pad(eq: JaxprEquation) -> Variable:
 
 
 def padded(x: Variable, value: Variable, config: object) -> Variable:
-    """x with values before, after and between its entries along each axis; negative numbers of them cut entries off."""
+    """x padded with a value before, after and between its entries along each axis; negative counts cut entries off."""
     triples = [tuple(int(n) for n in axis) for axis in config]  # type: ignore[attr-defined]
     shape = [int(n or 0) for n in x.type.shape]
     inner = [n + between * max(n - 1, 0) for n, (_, _, between) in zip(shape, triples, strict=True)]
@@ -121,7 +121,7 @@ def _dynamic_slice(eq: JaxprEquation) -> Variable:
     x, *starts = eq.inputs
     sizes = [int(n) for n in eq.params["slice_sizes"]]
     for k, entry in enumerate(_place(x, starts, sizes)):
-        if isinstance(entry, slice) and isinstance(entry.start, Variable):  # of a length that is known
+        if isinstance(entry, slice) and isinstance(entry.start, Variable):  # the length is known
             entry = entry.start + Constant(np.arange(sizes[k]))
         if not (isinstance(entry, slice) and entry == slice(None)):
             part = x[(*(slice(None),) * k, entry)]
@@ -141,7 +141,7 @@ def _dynamic_update_slice(eq: JaxprEquation) -> Variable:
 
 
 def _place(x: Variable, starts: list[Variable], sizes: list[int]) -> tuple[Any, ...]:
-    """The index of a part that begins at these places, moved inside as JAX does: an entry by a number, not a slice."""
+    """The index of a part with these starts, moved inside as in JAX; a single entry by a number, not a slice."""
     key: list[Any] = []
     for i, n, size in zip(starts, x.type.shape, sizes, strict=True):
         last = int(n or 0) - size
@@ -157,7 +157,7 @@ def _place(x: Variable, starts: list[Variable], sizes: list[int]) -> tuple[Any, 
 
 
 def entry_of(x: Variable, axis: int, i: int) -> Variable:
-    """Entry i along an axis: of a stack along it the array itself, which leaves less to simplify."""
+    """Entry i along an axis; for a stack along that axis the stacked array itself, which leaves less to simplify."""
     node = x.owner
     if isinstance(node, Apply) and node.op.name == "stack" and node.op.options["axis"] == axis % x.ndim:
         return node.inputs[i]

@@ -1,7 +1,7 @@
-"""A loop program as a function of JAX: loops as scan and while_loop, branches as cond, operators by `jax.numpy`.
+"""Writes a loop program as a function of JAX: loops as scan and while_loop, branches as cond, operators by `jax.numpy`.
 
-What depends on nothing that JAX traces (lengths, constants, and values computed from them) is computed with NumPy while
-JAX traces, since JAX must know shapes then.
+Values that depend on nothing that JAX traces (lengths, constants, and values computed from them) are computed with
+NumPy while JAX traces, since JAX must know shapes then.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ Env = dict[str, Any]
 
 
 def jax_function(f: Runnable) -> Callable[..., list[Any]]:
-    """A function of JAX that computes what a compiled function does: from its inputs to a list of its outputs.
+    """A function of JAX that computes the same as a compiled function: from its inputs to a list of its outputs.
 
-    Where XLA cannot run its program, as all shapes must be known before the run, it is a program that fewer laws made.
-    Raises ImportError where JAX is not installed.  The function raises NotImplementedError for what XLA cannot run.
+    If XLA cannot run its program, since all shapes must be known before the run, a program optimized by fewer laws is
+    used.  Raises ImportError where JAX is not installed; the function raises NotImplementedError if XLA runs neither.
     """
     jax = library("jax", "jax", "to_jax")
 
@@ -56,7 +56,7 @@ def jax_function(f: Runnable) -> Callable[..., list[Any]]:
 
 
 def as_jax(f: Runnable, signature: Signature) -> Callable[..., Any]:
-    """`f.to_jax()`: shared variables are the values that they have now."""
+    """The implementation of `f.to_jax()`: shared variables have their values at the time of each call."""
     if signature.updates:
         names = ", ".join(describe(x) for x in signature.updates)
         raise ValueError(f"to_jax: a function of JAX updates no shared variables, but this one does: {names}")
@@ -70,7 +70,7 @@ def as_jax(f: Runnable, signature: Signature) -> Callable[..., Any]:
 
 
 _KEPT = {"save_mem", "merge", "remove_constants_and_unused_inputs", "push_out_non_seq", "identities", "branches"}
-"""Rulesets that make no lengths of values: they leave loops what they are."""
+"""Rulesets whose laws keep loops and never make a length depend on a value."""
 
 
 def _plainer(f: Function) -> Function:
@@ -78,7 +78,7 @@ def _plainer(f: Function) -> Function:
 
 
 def _untyped(jax: Any, x: Any, dtype: str) -> Any:
-    """An argument as an array; a typed key as one integer, as it is in our graphs."""
+    """An argument as an array; a typed key as one uint64, as in our graphs."""
     if hasattr(x, "dtype") and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
         words = jax.random.key_data(x).astype("uint64")
         return words[..., 0] << np.uint64(32) | words[..., 1]
@@ -86,7 +86,7 @@ def _untyped(jax: Any, x: Any, dtype: str) -> Any:
 
 
 def typed_key(x: Any) -> Any:
-    """An integer, traced or not, as a typed key."""
+    """A typed key from its uint64, traced or not."""
     jax = library("jax", "jax", "to_jax")
     with jax.enable_x64(True):
         words = jax.numpy.stack([x >> np.uint64(32), x & np.uint64(0xFFFFFFFF)], axis=-1).astype("uint32")
@@ -101,11 +101,11 @@ class _Tracing:
 
     @property
     def operators(self) -> Operators:
-        """How operators are computed."""
+        """The rules that compute operators."""
         return Operators(self.jax)
 
     def run(self, program: Program, values: Sequence[Any]) -> list[Any]:
-        """The outputs for these inputs."""
+        """The outputs of the program for these inputs."""
         env: Env = {c.name: c.value for c in program.consts}
         for x, value in zip(program.inputs, values, strict=True):
             env[x.name] = _untyped(self.jax, value, x.type.dtype)
@@ -114,14 +114,14 @@ class _Tracing:
 
     @staticmethod
     def value(env: Env, name: str) -> Any:
-        """An array, not the rows that a loop kept without saying how many."""
+        """The array of this name.  Raises Refused for rows kept by a loop whose number of steps is unknown."""
         found = env[name]
         if isinstance(found, Last):
             raise Refused(f"to_jax: {name} has as many rows as a loop takes steps, which XLA must know before the run")
         return found
 
     def steps(self, steps: Sequence[Step], env: Env) -> None:
-        """Compute what some steps do, adding to `env`."""
+        """Run steps of the program, adding their values to `env`."""
         for step in steps:
             if isinstance(step, Compute):
                 env[step.out] = self.operators.apply(step.op, [env[a] for a in step.args], step.type)
@@ -133,7 +133,7 @@ class _Tracing:
     # Branches
 
     def branch(self, step: Branch, env: Env) -> None:
-        """One of two sides: by cond, or at once where the condition is known."""
+        """Run one of two branches: with cond, or directly if the condition is known."""
         test = self.value(env, step.condition)
         sides = [self._side(steps, values, env) for steps, values in step.sides]
         if isinstance(test, np.ndarray | np.generic):
@@ -153,7 +153,7 @@ class _Tracing:
     # Loops
 
     def loop(self, step: Loop, env: Env) -> None:
-        """By scan where the number of steps is known, else by while_loop."""
+        """Run a loop: with scan if its number of steps is known, else with while_loop."""
         n = self.value(env, step.steps)
         carry = [self._start(s, env) for s in step.states]
         sources = [self.value(env, r.source) for r in step.reads]
@@ -167,7 +167,7 @@ class _Tracing:
         return tuple(rows[i] for i in range(state.depth))
 
     def _body(self, step: Loop, env: Env, carry: Sequence[tuple[Any, ...]], reads: Sequence[Any]) -> Env:
-        """All names of one step.  carry: the rows of each state, oldest first."""
+        """Run one step; the values of all its names.  carry: the rows of each state, oldest first."""
         inner = dict(env)
         for state, rows in zip(step.states, carry, strict=True):
             inner.update({name: rows[len(rows) - k] for k, name in state.taps})
@@ -205,7 +205,7 @@ class _Tracing:
 
     @staticmethod
     def _state_of(step: Loop, keep: Keep, rows: int | None) -> int | None:
-        """The state whose last rows are all that is kept, which needs no trace."""
+        """The number of the state whose carried rows include all rows kept, so that no trace is needed; else None."""
         for i, s in enumerate(step.states):
             if s.update == keep.value and rows is not None and rows <= s.depth:
                 return i
@@ -237,7 +237,7 @@ class _Tracing:
         env.update({k.out: Last(row, done > 0) for k, row in zip(step.keeps, kept, strict=True)})
 
     def _most(self, n: Any) -> Any:
-        """As many steps as there may be, in the widest integers that JAX has."""
+        """The greatest number of steps, limited to the widest integers that JAX has."""
         if isinstance(n, np.ndarray | np.generic):
             dtype = self.operators.dtype("int64")
             return np.minimum(n, np.iinfo(dtype).max).astype(dtype)

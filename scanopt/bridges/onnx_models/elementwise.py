@@ -24,11 +24,11 @@ UFUNCS = {
     "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "BitwiseNot": "invert",
     "Reciprocal": "reciprocal",
 }  # fmt: skip
-"""Operators that are NumPy's functions under another name."""
+"""Operators that are functions of NumPy under another name."""
 
 
 def number(x: float, like: Variable) -> Constant:
-    """A number in the dtype of an array."""
+    """A number as a constant of the dtype of an array."""
     return Constant(np.asarray(x, like.dtype))
 
 
@@ -39,7 +39,7 @@ def _ufunc(node: OnnxNode) -> Variable:
 
 @rule("Div")
 def _div(node: OnnxNode) -> Variable:
-    """Of integers rounded towards zero."""
+    """Divide; a quotient of integers is rounded towards zero."""
     x, y = node.x(0), node.x(1)
     if np.dtype(x.dtype).kind not in "iu":
         return elementwise("divide", x, y)
@@ -71,7 +71,7 @@ def _variadic(node: OnnxNode) -> Variable:
 
 @rule("Identity", "Dropout")
 def _identity(node: OnnxNode) -> Any:
-    """Dropout changes nothing, except in training."""
+    """Identity, and Dropout, which changes nothing outside training."""
     if node.op == "Dropout" and node.optional(2) is not None and node.known(2):
         raise node.refused("dropout while training draws random numbers of the runtime")
     mask = [T.ones_like(node.x(), dtype="bool")] if node.op == "Dropout" and node.count > 1 else []
@@ -159,7 +159,7 @@ ACTIVATIONS: dict[str, Callable[..., Variable]] = {
     "ScaledTanh": lambda x, alpha=1.0, beta=1.0: number(alpha, x) * T.tanh(number(beta, x) * x),
     "ThresholdedRelu": lambda x, alpha=1.0: T.where(T.gt(x, number(alpha, x)), x, number(0, x)),
 }
-"""Activations by ONNX's names, with their parameters alpha and beta."""
+"""Activations by ONNX's names, as functions with their parameters alpha and beta."""
 
 
 @rule("Sigmoid", "Relu", "LeakyRelu", "Elu", "Softplus", "Softsign", "HardSigmoid", "ThresholdedRelu")

@@ -15,11 +15,11 @@ from scanopt.loops import carry as carried
 from scanopt.loops.until import until
 
 _MOST = 2**63 - 1
-"""More steps than any loop takes."""
+"""A limit that no loop reaches."""
 
 
 def _body(node: OnnxNode, graph: Any, values: Sequence[Variable]) -> list[Variable]:
-    """The results of a graph inside a node for these inputs; it reads the names around it, too."""
+    """The results of a graph inside a node for these inputs; it can also read the names around it."""
     names = [x.name for x in graph.input]
     return Graph(dict(node.scope)).read(graph, dict(zip(names, values, strict=True)))
 
@@ -36,7 +36,7 @@ def _if(node: OnnxNode) -> list[Variable]:
 
 @rule("Loop")
 def _loop(node: OnnxNode) -> list[Variable]:
-    """As many steps as M says, while the condition holds."""
+    """Loop: runs at most M steps, while the condition holds."""
     graph, most, test = node.get("body"), node.optional(0), node.optional(1)
     init = tuple(node.x(i) for i in range(2, len(node.inputs)))
     steps: Any = _MOST if most is None else T.reshape(most, ())
@@ -60,7 +60,7 @@ def _loop(node: OnnxNode) -> list[Variable]:
 
 
 def _goes_on(graph: Any) -> bool:
-    """Whether a body passes its condition on, or always says yes."""
+    """Whether a body returns its condition unchanged, so that it never ends the loop."""
     out = graph.output[0].name
     if out == graph.input[1].name:
         return True
@@ -72,7 +72,7 @@ def _goes_on(graph: Any) -> bool:
 
 @rule("Scan")
 def _scan(node: OnnxNode) -> list[Variable]:
-    """Over axes of its inputs, forwards or backwards; results along axes of their own."""
+    """Scan: runs over axes of its inputs, forwards or backwards, and stacks results along given axes."""
     graph, count = node.get("body"), int(node.get("num_scan_inputs"))
     given = [node.x(i) for i in range(len(node.inputs))]
     init, xs = tuple(given[: len(given) - count]), given[len(given) - count :]

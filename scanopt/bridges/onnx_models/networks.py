@@ -74,7 +74,7 @@ def _by_channel(v: Variable, ndim: int) -> Variable:
 
 
 def _sides(node: OnnxNode, x: Variable, sizes: list[int], steps: list[int], dilations: list[int]) -> list[Any]:
-    """How much is padded on each side of each axis."""
+    """The padding before and after each axis."""
     count, auto = len(sizes), node.get("auto_pad", "NOTSET")
     if auto in ("NOTSET", ""):
         pads = node.get("pads", [0] * (2 * count))

@@ -1,4 +1,4 @@
-"""Operators of the table as nodes of ONNX models."""
+"""Writes operators of the table as nodes of ONNX models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["WRITTEN", "emit", "written"]
 Rule = Callable[["ModelWriter", Compute], None]
 
 WRITTEN: RuleRegistry[Rule] = RuleRegistry()
-"""For each operator of the table how it is written."""
+"""For each operator of the table the function that writes it."""
 
 written = WRITTEN.rule
 
@@ -41,7 +41,7 @@ _OF_BOOLS = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor", "in
 
 
 def emit(w: ModelWriter, step: Compute) -> None:
-    """Write one operator.  Raises Refused for one that ONNX has no way to write."""
+    """Write one operator.  Raises Refused if ONNX cannot express it."""
     name = step.op.name
     found = WRITTEN.get(name)
     if found is not None:
@@ -54,7 +54,7 @@ def emit(w: ModelWriter, step: Compute) -> None:
 
 
 def _ufunc(w: ModelWriter, step: Compute) -> None:
-    """Arguments in the dtype that NumPy computes in."""
+    """Write a ufunc, with arguments cast to the dtypes in which NumPy computes it."""
     name = step.op.name
     if name in _LOGICAL:
         w.node(_LOGICAL[name], [truth(w, a) for a in step.args], step.type, step.out)
@@ -72,7 +72,7 @@ def _ufunc(w: ModelWriter, step: Compute) -> None:
 
 
 def truth(w: ModelWriter, name: str) -> str:
-    """Whether entries are not 0."""
+    """The name of a bool array that says which entries are not 0."""
     if w.dtype(name) == "bool":
         return name
     same = w.node("Equal", [name, w.constant(0, w.dtype(name))], TensorType("bool", w.types[name].shape))
@@ -80,18 +80,18 @@ def truth(w: ModelWriter, name: str) -> str:
 
 
 def number(w: ModelWriter, x: float, dtype: str) -> str:
-    """A number as a constant of a dtype."""
+    """The name of a number as a constant of this dtype."""
     return w.constant(x, dtype)
 
 
 def promoted(w: ModelWriter, names: Sequence[str]) -> list[str]:
-    """Arguments in their common dtype."""
+    """The names of the arguments cast to their common dtype."""
     dtype = np.result_type(*(np.dtype(w.dtype(a)) for a in names)).name
     return [w.cast(a, dtype) for a in names]
 
 
 def simple(w: ModelWriter, step: Compute, *nodes: tuple[str, Sequence[Any]]) -> str:
-    """Elementwise nodes one after the other: inputs are names, numbers, and None for the result before."""
+    """Write a chain of elementwise nodes; inputs are names, numbers, and None for the result of the node before."""
     last, dtype = "", step.type.dtype
     for i, (op, inputs) in enumerate(nodes):
         given = [last if x is None else x if isinstance(x, str) else number(w, x, dtype) for x in inputs]
@@ -150,7 +150,7 @@ def _logaddexp(w: ModelWriter, step: Compute) -> None:
     a, b = (w.cast(x, t.dtype) for x in step.args)
     top = w.node("Max", [a, b], t)
     apart = w.node("Neg", [w.node("Abs", [w.node("Sub", [a, b], t)], t)], t)
-    same = w.node("Equal", [a, b], TensorType("bool", t.shape))  # equal infinities have no distance
+    same = w.node("Equal", [a, b], TensorType("bool", t.shape))  # the difference of equal infinities would be NaN
     apart = w.node("Where", [same, number(w, 0, t.dtype), apart], t)
     rest = w.node("Log", [w.node("Add", [w.node("Exp", [apart], t), number(w, 1, t.dtype)], t)], t)
     w.node("Add", [top, rest], t, step.out)
@@ -237,7 +237,7 @@ def _clip(w: ModelWriter, step: Compute) -> None:
 
 @written("disconnected_grad", "zero_grad", "grad_clip", "specify_shape", "shaped_like", "require", "given")
 def _same(w: ModelWriter, step: Compute) -> None:
-    """The first argument; what is required of arguments is not asked, as a model raises no errors of its own."""
+    """The first argument; its checks are left out, since a model cannot raise errors."""
     w.node("Identity", [step.args[0]], step.type, step.out)
 
 
@@ -320,7 +320,7 @@ def _spread(w: ModelWriter, step: Compute) -> None:
 
 @written("sum_to")
 def _sum_to(w: ModelWriter, step: Compute) -> None:
-    """Along those of its axes whose given length is 1: which these are is found out when the model runs."""
+    """Sum over the axes whose given length is 1; the model finds these axes when it runs."""
     x, *lengths = step.args
     vector = TensorType("int64", (len(lengths),))
     given = w.node("Concat", [w.vector(n) for n in lengths], vector, axis=0)

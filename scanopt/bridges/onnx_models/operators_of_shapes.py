@@ -1,4 +1,4 @@
-"""Operators that make, move, join and look up arrays, as nodes of ONNX models."""
+"""Writes operators that make, move, join and index arrays as nodes of ONNX models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FAR = 2**63 - 1
 
 
 def vector(w: ModelWriter, dims: Sequence[int | str]) -> str:
-    """Lengths, numbers and names of scalars, as a vector."""
+    """The name of a vector of lengths, given as numbers and names of scalars."""
     if not any(isinstance(n, str) for n in dims):
         return w.constant([int(n) for n in dims], "int64")
     parts = [w.vector(n) if isinstance(n, str) else w.constant([n], "int64") for n in dims]
@@ -146,7 +146,7 @@ def _getitem(w: ModelWriter, step: Compute) -> None:
 
 
 def indexed(w: ModelWriter, x: str, index: tuple[Any, ...], inputs: Sequence[str]) -> str:
-    """Part of an array: slices first, then one entry of each axis with a number, then entries by arrays."""
+    """The name of a part of an array: takes slices first, then single entries by number, then entries by arrays."""
     feed = iter(inputs)
     axis, dropped, new, arrays = 0, [], [], []
     slices: list[tuple[int, Any, Any, Any]] = []
@@ -199,7 +199,7 @@ def _sliced(w: ModelWriter, x: str, slices: list[tuple[int, Any, Any, Any]]) -> 
 
 
 def _gathered(w: ModelWriter, x: str, places: list[tuple[int, Any]]) -> str:
-    """Entries by arrays along some axes, which broadcast."""
+    """The name of the entries that arrays, which broadcast, pick along some axes."""
     if len(places) == 1:
         (axis, i) = places[0]
         kind = TensorType(w.dtype(x), (None,) * (w.ndim(x) - 1 + w.ndim(i)))
@@ -211,7 +211,7 @@ def _gathered(w: ModelWriter, x: str, places: list[tuple[int, Any]]) -> str:
     names = [w.cast(i, "int64") if isinstance(i, str) else w.constant(i, "int64") for _, i in places]
     block = max(map(w.ndim, names))
     total = names[0]
-    for other in names[1:]:  # a sum has the joint shape
+    for other in names[1:]:  # their sum has the broadcast shape
         total = w.node("Add", [total, other], TensorType("int64", (None,) * block))
     shape = w.node("Shape", [total], TensorType("int64", (block,)))
     spread = [w.node("Expand", [n, shape], TensorType("int64", (None,) * block)) for n in names]
@@ -228,7 +228,7 @@ def _gathered(w: ModelWriter, x: str, places: list[tuple[int, Any]]) -> str:
 
 @written("setitem", "scatter")
 def _setitem(w: ModelWriter, step: Compute) -> None:
-    """By the places of the part among all entries in a row."""
+    """Write an update of a part: finds the flat indices of its entries and scatters the new values to them."""
     x, y, *inputs = step.args
     size = w.node("Size", [x], TensorType("int64", ()))
     line = w.node("Range", [w.constant(0, "int64"), size, w.constant(1, "int64")], TensorType("int64", (None,)))

@@ -1,4 +1,4 @@
-"""An ONNX model as a symbolic graph: one rule for each of its operators."""
+"""Reads an ONNX model into a symbolic graph, with one rule for each operator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scanopt.libraries import library
 __all__ = ["RULES", "Graph", "OnnxNode", "dtype_of", "from_onnx", "rule"]
 
 OPSET = 21
-"""The operators that rules are written for; models of earlier sets are converted."""
+"""The operator set for which the rules are written; models of earlier sets are converted."""
 
 Rule = Callable[["OnnxNode"], Any]
 
@@ -33,8 +33,8 @@ rule = RULES.rule
 class OnnxNode:
     """One node of a model.
 
-    inputs: variables, None for those left out.  attributes: by name, as Python values and arrays; graphs as ONNX has
-    them.  scope: all names that can be read where it stands.  count: how many outputs are asked for.
+    inputs: variables, None for those left out.  attributes: by name, as Python values and arrays; graphs as ONNX's
+    objects.  scope: all names that the node can read.  count: the number of outputs.
     """
 
     name: str
@@ -49,18 +49,18 @@ class OnnxNode:
         return self.attributes.get(name, default)
 
     def x(self, i: int = 0) -> Variable:
-        """An input that must be there.  Raises ValueError where it is not."""
+        """Input i, which is required.  Raises ValueError if it is left out."""
         found = self.inputs[i] if i < len(self.inputs) else None
         if found is None:
             raise ValueError(f"{self.title} lacks its input {i}")
         return found
 
     def optional(self, i: int) -> Variable | None:
-        """An input that may be left out."""
+        """Input i, None if it is left out."""
         return self.inputs[i] if i < len(self.inputs) else None
 
     def known(self, i: int) -> Any:
-        """An input as an array: None where it is left out.  Raises Refused where it is computed."""
+        """Input i as an array, None if it is left out.  Raises Refused if it is not constant."""
         v = self.optional(i)
         if v is None:
             return None
@@ -70,16 +70,16 @@ class OnnxNode:
 
     @property
     def title(self) -> str:
-        """What to call it in messages."""
+        """The name of the node in messages."""
         return f"{self.op} {self.name!r}" if self.name else self.op
 
     def refused(self, text: str) -> Refused:
-        """The error for what cannot be read."""
+        """The error for a node that cannot be read."""
         return Refused(f"from_onnx: {self.title}: {text}")
 
 
 def dtype_of(number: int) -> str:
-    """The dtype that ONNX has this number for.  Raises Refused for those that NumPy lacks."""
+    """The dtype with this number in ONNX.  Raises Refused for dtypes that NumPy lacks."""
     helper = library("onnx.helper", "onnx", "from_onnx")
     name = str(np.dtype(helper.tensor_dtype_to_np_dtype(number)).name)
     if name not in DTYPES:
@@ -89,7 +89,7 @@ def dtype_of(number: int) -> str:
 
 @dataclass
 class Graph:
-    """A graph while it is read.  scope: variables by name, those around it included."""
+    """A graph while it is read.  scope: variables by name, including those of enclosing graphs."""
 
     scope: dict[str, Variable] = field(default_factory=dict[str, Variable])
 
@@ -170,12 +170,12 @@ def graph_of(model: Any) -> tuple[list[Variable], list[Variable], list[str]]:
 
 
 def from_onnx(model: Any, **options: Any) -> Function:
-    """An ONNX model, optimized and compiled: a function of its inputs that gives a list of its outputs.
+    """Optimize and compile an ONNX model: a function of its inputs that returns a list of its outputs.
 
     model: an `onnx.ModelProto`, its bytes, or the path of a file; of operator set 21 or later, earlier ones are
         converted.  options: those of `scanopt.function` (fp, exclude, cost, example, ...).
     Inputs are given by position or by their names.  Raises ImportError where onnx is not installed,
-    NotImplementedError naming the node for an operator that it does not know.
+    NotImplementedError that names the node for an operator that it does not know.
 
     >>> import onnx  # doctest: +SKIP
     >>> f = from_onnx("model.onnx")  # doctest: +SKIP
@@ -187,7 +187,7 @@ def from_onnx(model: Any, **options: Any) -> Function:
 
 
 def ints(x: Any) -> list[int]:
-    """An array of integers as numbers."""
+    """An array of integers as a list of ints."""
     return [int(n) for n in np.asarray(x).reshape(-1)]
 
 
@@ -202,7 +202,7 @@ def lengths(x: Variable) -> Sequence[Any]:
 
 
 def _length(x: Variable, i: int) -> Any:
-    """Entry i of a vector, looked up where it was put together."""
+    """Entry i of a vector; if the vector was assembled from parts, the part itself."""
     node: Any = x.owner
     op = node.op.name if node is not None and hasattr(node, "op") else ""
     if op == "concatenate":

@@ -1,4 +1,4 @@
-"""Recurrences that laws have turned into operators, as the Scan that they stand for."""
+"""Writes recurrences, which laws have turned into operators, as the Scan that they replaced."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _PARAMETERS = {
     "lfilter": (2,), "lfilter2": (2, 3), "regrouped_filter": (2,), "regrouped_smoothing": (2,), "polynomial": (1,),
 }  # fmt: skip
-"""Which arguments are no sequences, beside the state before."""
+"""The numbers of the arguments that are parameters, neither the state before nor sequences."""
 
 _LAST = ("fold", "fold_in_order", "polynomial")
 
 
 def _next(op: Op, s: list[str], x: list[str]) -> list[tuple[str, tuple[str, ...]]]:
-    """The operators of one step, each of names: "#" for the result before."""
+    """The operators of one step with the names of their arguments; "#" is the result of the operator before."""
     if op.name in ("accumulate", "fold", "fold_in_order"):
         return [(op.options["ufunc"], (s[0], x[0]))]
     known: dict[str, list[tuple[str, tuple[str, ...]]]] = {
@@ -47,7 +47,7 @@ def _next(op: Op, s: list[str], x: list[str]) -> list[tuple[str, tuple[str, ...]
     "regrouped_smoothing",
 )  # fmt: skip
 def _recurrence(w: ModelWriter, step: Compute) -> None:
-    """A loop program of one loop, written as all others are."""
+    """Write a recurrence as a loop program with one loop."""
     init, *rest = step.args
     held = {i - 1 for i in _PARAMETERS.get(step.op.name, ())}
     row = TensorType(w.dtype(init), w.types[init].shape[1:])

@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM of ONNX, as the loops that they are."""
+"""Reads RNN, GRU and LSTM of ONNX as loops."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Cell:
     hidden: int
 
     def clipped(self, x: Variable) -> Variable:
-        """Values before an activation, within the bounds that the node sets."""
+        """The argument of an activation, clipped to the bounds that the node sets."""
         bound = self.node.get("clip")
         if bound is None:
             return x
@@ -54,7 +54,7 @@ class _Cell:
         return None if self.b is None else self.b[which * n : (which + 1) * n]
 
     def of_input(self, xs: Variable) -> Variable:
-        """What the inputs of all steps give."""
+        """The contribution of the inputs of all steps to the gates, in one product."""
         found: Variable = T.matmul(xs, T.transpose(self.w))
         b = self.bias(0)
         return found if b is None else found + b
@@ -78,7 +78,7 @@ class _Cell:
         return ((number(1, z) - z) * new + z * h,)
 
     def lstm(self, x: Variable, states: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        """One step: gates i, o, f and the candidate, in ONNX's order; p looks at the cell."""
+        """One step: gates i, o, f and the candidate, in ONNX's order; p: the peephole weights."""
         h, c = states
         b, gates = self.bias(1), x + T.dot(h, T.transpose(self.r))
         gates = gates if b is None else gates + b
@@ -154,7 +154,7 @@ def _activations(node: OnnxNode, d: int) -> list[Callable[[Variable], Variable]]
 def _run(
     cell: _Cell, x: Variable, lengths: Variable | None, states: tuple[Variable, ...], backwards: bool
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """All rows and the last states of one direction.  lengths: of each lane, after which its state stays as it is."""
+    """All rows and the last states of one direction.  lengths: for each lane, steps after which its state stays."""
 
     def turned(v: Variable) -> Variable:
         if not backwards:

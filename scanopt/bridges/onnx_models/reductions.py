@@ -1,4 +1,4 @@
-"""ONNX operators that reduce axes, run along them, and sort."""
+"""ONNX operators for reductions, cumulative operations and sorting."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _cumsum(node: OnnxNode) -> Variable:
 
 @rule("TopK")
 def _top_k(node: OnnxNode) -> list[Variable]:
-    """Of equal entries the one with the lower index comes first."""
+    """The k greatest (or least) entries and their indices; of equal entries the one with the lower index is first."""
     x, (k,) = node.x(), ints(node.known(1))
     axis = axis_of(node.get("axis", -1), x)
     if node.get("largest", 1):
@@ -104,5 +104,5 @@ def _softmax(node: OnnxNode) -> Variable:
 
 
 def kind(x: Variable) -> str:
-    """The kind of its dtype, as in NumPy."""
+    """The kind of the dtype of x, as in NumPy."""
     return np.dtype(x.dtype).kind

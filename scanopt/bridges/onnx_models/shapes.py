@@ -1,4 +1,4 @@
-"""ONNX operators that make, move, join and look up arrays."""
+"""ONNX operators that make, move, join and index arrays."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _gather_elements(node: OnnxNode) -> Variable:
 
 
 def _mesh(places: Variable, axis: int) -> tuple[Any, ...]:
-    """The index whose entry along an axis is given for each place, the others being the place itself."""
+    """The index that reads, for each place, entry places[place] along an axis and the place itself along the others."""
     key: list[Any] = []
     for i, n in enumerate(dims_of(places)):
         line = T.arange(n)

@@ -1,4 +1,4 @@
-"""A loop program as an ONNX model: loops as Scan and Loop, branches as If, operators by rules of their own."""
+"""Writes a loop program as an ONNX model: loops as Scan and Loop, branches as If, operators by rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-import scanopt.bridges.onnx_models.operators_of_shapes  # which enters what it writes
+import scanopt.bridges.onnx_models.operators_of_shapes  # registers its rules
 import scanopt.bridges.onnx_models.recurrences  # noqa: F401
 from scanopt.array.types import TensorType
 from scanopt.array.variable import describe
@@ -22,13 +22,13 @@ from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, Step
 __all__ = ["ModelWriter", "to_onnx"]
 
 _IR_VERSION = 10
-"""Of the format of files: that of the operator set."""
+"""The version of the file format that belongs to the operator set."""
 
 
 class ModelWriter:
-    """Writes the nodes of graphs, one inside the other.
+    """Writes the nodes of nested graphs.
 
-    types: of all names.  A name of the program is the name of its value in the model.
+    types: of all names.  A value has the same name in the model as in the program.
     """
 
     def __init__(self, exact: bool = False) -> None:
@@ -49,7 +49,7 @@ class ModelWriter:
         return f"{word}_{self._count}"
 
     def constant(self, value: Any, dtype: str | None = None, name: str | None = None) -> str:
-        """The name of a fixed array: the same for equal ones."""
+        """The name of a constant array; equal arrays share a name."""
         data = np.asarray(value, dtype)
         key = (data.dtype.name, data.shape, data.tobytes())
         if name is None and key in self._constants:
@@ -65,41 +65,41 @@ class ModelWriter:
 
     def node(self, op: str, inputs: Sequence[str], type: TensorType | None = None, out: str | None = None,
              **attributes: Any) -> str:  # fmt: skip
-        """One node with one output, whose name it returns."""
+        """Write a node with one output; returns the name of the output."""
         return self.nodes(op, inputs, [out or self.fresh()], [type], **attributes)[0]
 
     def nodes(
         self, op: str, inputs: Sequence[str], outs: Sequence[str], types: Sequence[TensorType | None], **attributes: Any
     ) -> list[str]:
-        """One node with several outputs."""
+        """Write a node with several outputs; returns their names."""
         given = {k: v for k, v in attributes.items() if v is not None}
         self._nodes[-1].append(self.helper.make_node(op, list(inputs), list(outs), **given))
         self.types |= {name: t for name, t in zip(outs, types, strict=True) if t is not None}
         return list(outs)
 
     def dtype(self, name: str) -> str:
-        """The dtype of a name."""
+        """The dtype of the value of this name."""
         return self.types[name].dtype
 
     def ndim(self, name: str) -> int:
-        """The number of axes of a name."""
+        """The number of axes of the value of this name."""
         return len(self.types[name].shape)
 
     def cast(self, name: str, dtype: str, out: str | None = None) -> str:
-        """The same in another dtype; the name itself where it has that and no other name is asked for."""
+        """Write a cast to a dtype; the name itself if it has that dtype and no other name `out` is asked for."""
         if self.dtype(name) == dtype:
             return name if out is None else self.node("Identity", [name], self.types[name], out)
         to = self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.node("Cast", [name], TensorType(dtype, self.types[name].shape), out, to=to)
 
     def info(self, name: str, type: TensorType) -> Any:
-        """What a graph says of an input or output."""
+        """The description of an input or output of a graph."""
         element = self.helper.np_dtype_to_tensor_dtype(np.dtype(type.dtype))
         return self.helper.make_tensor_value_info(name, element, list(type.shape))
 
     @contextmanager
     def inner(self) -> Iterator[list[Any]]:
-        """Nodes written in the block are those of a graph inside a node."""
+        """A context in which nodes are written to the list that it gives, for a graph inside a node."""
         self._nodes.append([])
         yield self._nodes[-1]
         self._nodes.pop()
@@ -137,7 +137,7 @@ class ModelWriter:
         return model
 
     def steps(self, steps: Sequence[Step]) -> None:
-        """Write what some steps do."""
+        """Write steps of the program."""
         for step in steps:
             if isinstance(step, Compute):
                 self.types.setdefault(step.out, step.type)
@@ -205,7 +205,7 @@ class ModelWriter:
             self._keep(keep, trace)
 
     def _rows(self, init: str, depth: int) -> list[str]:
-        """The rows of an initial state, oldest first."""
+        """The names of the rows of an initial state, oldest first."""
         row = TensorType(self.types[init].dtype, self.types[init].shape[1:])
         return [self.node("Gather", [init, self.constant(k, "int64")], row, axis=0) for k in range(depth)]
 
@@ -219,7 +219,7 @@ class ModelWriter:
         return [TensorType(k.type.dtype, (None, *k.type.shape[1:])) for k in step.keeps]
 
     def _keep(self, keep: Keep, trace: str) -> None:
-        """The last rows of a trace."""
+        """Write the last rows of a trace that are kept."""
         self.types[keep.out] = keep.type
         if keep.rows is None:
             self.node("Identity", [trace], keep.type, keep.out)
@@ -233,21 +233,21 @@ class ModelWriter:
             low = self.node("Max", [low, self.constant([0], "int64")], TensorType("int64", (1,)))
             self.node("Slice", [trace, low, total, self.constant([0], "int64")], keep.type, keep.out)
 
-    # Pieces that several operators are written with
+    # Helpers for several operators
 
     def vector(self, name: str) -> str:
-        """A scalar as a vector of one int64."""
+        """The name of a scalar as a vector of one int64."""
         return self.node("Reshape", [self.cast(name, "int64"), self.constant([1], "int64")], TensorType("int64", (1,)))
 
     def cut(self, x: str, start: str | None, stop: str) -> str:
-        """Rows from start to stop, int64 scalars."""
+        """The name of the rows from start to stop, which are int64 scalars."""
         low = self.constant([0], "int64") if start is None else self.vector(start)
         kind = TensorType(self.dtype(x), (None, *self.types[x].shape[1:]))
         return self.node("Slice", [x, low, self.vector(stop), self.constant([0], "int64")], kind)
 
 
 def to_onnx(f: Runnable, signature: Signature, name: str) -> Any:
-    """`f.to_onnx()`: shared variables are constants of the values that they have now."""
+    """The implementation of `f.to_onnx()`: shared variables become constants with their present values."""
     if signature.updates:
         names = ", ".join(describe(x) for x in signature.updates)
         raise ValueError(f"to_onnx: a model updates no shared variables, but this function does: {names}")
@@ -269,7 +269,7 @@ def to_onnx(f: Runnable, signature: Signature, name: str) -> Any:
 
 
 def _unique(names: Sequence[str], taken: set[str]) -> list[str]:
-    """Names that differ from each other and from some others."""
+    """The names, changed where needed so that they differ from each other and from those taken."""
     found: list[str] = []
     for name in names:
         while name in taken or name in found:
@@ -279,11 +279,11 @@ def _unique(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 _OUTSIDE = "outside:"
-"""What names that users see begin with while a model is written, so that they differ from those of the program."""
+"""The prefix of names that users see while a model is written, so that they differ from those of the program."""
 
 
 def _rename(graph: Any, taken: set[str]) -> None:
-    """Names as users see them, in a graph and those inside it; names of the program that are the same get another."""
+    """Remove the prefix from names, in a graph and nested ones; names of the program that are `taken` get a suffix."""
 
     def new(name: str) -> str:
         return name.removeprefix(_OUTSIDE) if name.startswith(_OUTSIDE) else f"{name}_inside" if name in taken else name

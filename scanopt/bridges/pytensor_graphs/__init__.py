@@ -1,1 +1,1 @@
-"""PyTensor: its graphs, with their Scan nodes, read into ours; a mode that compiles its functions here."""
+"""PyTensor: reads its graphs, with their Scan nodes, into ours; a PyTensor mode that compiles with scanopt."""

@@ -1,4 +1,4 @@
-"""Operators of PyTensor that work element by element, on arrays or on scalars, and reductions."""
+"""Elementwise operators of PyTensor, on arrays or on scalars, and reductions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ UFUNCS = {
     "LE": "less_equal", "GT": "greater", "GE": "greater_equal", "EQ": "equal", "NEQ": "not_equal", "IsNan": "isnan",
     "IsInf": "isinf", "Invert": "invert", "Deg2Rad": "deg2rad", "Rad2Deg": "rad2deg", "Conj": "conjugate",
 }  # fmt: skip
-"""Scalar operators that are NumPy's functions under another name."""
+"""Scalar operators that are functions of NumPy under another name."""
 
 VARIADIC = {
     "Add": "add", "Mul": "multiply", "Maximum": "maximum", "Minimum": "minimum", "ScalarMaximum": "maximum",
     "ScalarMinimum": "minimum", "AND": "bitwise_and", "OR": "bitwise_or", "XOR": "bitwise_xor",
 }  # fmt: skip
-"""Those of any number of arguments."""
+"""Scalar operators that take any number of arguments."""
 
 _SPECIAL = {
     "Erf": "erf", "Erfc": "erfc", "Erfcx": "erfcx", "Erfinv": "erfinv", "Erfcinv": "erfcinv", "Gamma": "gamma",
@@ -61,7 +61,7 @@ def _softplus(x: Variable) -> Variable:
 
 
 def _second(x: Variable, y: Variable) -> Variable:
-    """y in the shape that both broadcast to."""
+    """y broadcast to the common shape of x and y."""
     if not x.ndim:
         return y
     if all(n == 1 for n in y.type.shape):
@@ -95,7 +95,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
 
 
 def scalar_result(op: Any, xs: Sequence[Variable], reader: Reader) -> list[Any]:
-    """The results of a scalar operator of PyTensor, element by element; None where it has no rule here."""
+    """The results of a scalar operator of PyTensor, element by element; [None] if it has no rule."""
     name = type(op).__name__
     if name == "Composite" or hasattr(op, "fgraph"):
         inner = Reader(dict(zip(op.fgraph.inputs, xs, strict=True)))
@@ -117,7 +117,7 @@ def scalar_result(op: Any, xs: Sequence[Variable], reader: Reader) -> list[Any]:
 
 
 def _plain(x: Variable, axes: int, dtype: str) -> Variable:
-    """A constant as a scalar, where that broadcasts alike, and an integer in the dtype that is computed in."""
+    """x; a constant with one element as a scalar, if that broadcasts alike, and integers cast to `dtype`."""
     if not isinstance(x, Constant) or x.data.size != 1 or x.ndim > axes:
         return x
     return Constant(x.data.reshape(()).astype(dtype if x.data.dtype.kind in "iu" else x.dtype))

@@ -1,4 +1,4 @@
-"""from_pytensor, and a mode of PyTensor that compiles here."""
+"""from_pytensor, and a mode of PyTensor that compiles with scanopt."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["from_pytensor", "pytensor_mode"]
 
 
 def from_pytensor(inputs: Sequence[Any], outputs: Any, updates: Any = None, **options: Any) -> Function:
-    """A graph of PyTensor, optimized and compiled: a function of its inputs.
+    """Optimize and compile a graph of PyTensor: a function of its inputs.
 
     inputs, outputs: variables of PyTensor; outputs: one, or a list.  updates: dict or pairs of shared variables and
         their new values; default updates of shared variables (generators of random numbers) are added.
     options: those of `scanopt.function` (fp, exclude, cost, ...).
-    Shared variables are copied with the values that they have; a generator is the words of its state, and its numbers
-    are those of NumPy.  Operators without a rule run by their own `perform`.
-    Raises ImportError where PyTensor is not installed, NotImplementedError naming an operator, type or generator that
-    it does not know.
+    Shared variables are copied with their present values; a generator becomes an array of the words of its state, and
+    its numbers are NumPy's.  Operators without a rule run by their own `perform`.
+    Raises ImportError where PyTensor is not installed, NotImplementedError that names an operator, type or generator
+    that it does not know.
 
     >>> import pytensor, pytensor.tensor as pt  # doctest: +SKIP
     >>> x = pt.vector("x")  # doctest: +SKIP
@@ -74,7 +74,7 @@ def _copy(v: Any) -> SharedVariable:
 
 
 class _Compiled:
-    """A graph that PyTensor rewrote, as a function of the values of its inputs."""
+    """A graph after PyTensor's rewrites, compiled as a function of the values of its inputs."""
 
     def __init__(self, fgraph: Any, options: dict[str, Any]) -> None:
         known = {v: Variable(type_of(v.type, str(v)), v.name) for v in fgraph.inputs}
@@ -93,7 +93,7 @@ class _Compiled:
 def pytensor_mode(include: Iterable[str] = ("minimum_compile",), **options: Any) -> Any:
     """A mode of PyTensor that compiles with scanopt: `pytensor.function(inputs, outputs, mode=pytensor_mode())`.
 
-    include: tags of PyTensor's own rewrites that run before; as few as it needs, since laws do the rest.
+    include: tags of PyTensor's own rewrites to run first; by default as few as it needs, since laws do the rest.
     options: those of `scanopt.function` (fp, exclude, cost, ...).
     The compiled function has `f.vm.jit_fn.function`, the scanopt function with its program, report and explanation.
     Raises as `from_pytensor`.
@@ -120,11 +120,11 @@ def pytensor_mode(include: Iterable[str] = ("minimum_compile",), **options: Any)
             return _Compiled(fgraph, options)
 
         def jit_compile(self, fn: Any) -> Any:
-            """It is compiled already."""
+            """Return `fn`, which is compiled already."""
             return fn
 
         def create_thunk_inputs(self, storage_map: Any) -> list[Any]:
-            """Where the inputs lie."""
+            """The storage of the inputs."""
             return [storage_map[v] for v in self.fgraph.inputs]
 
     query = rewriting.RewriteDatabaseQuery(include=list(include), exclude=list(ScanoptLinker.incompatible_rewrites))

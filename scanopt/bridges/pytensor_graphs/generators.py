@@ -1,4 +1,4 @@
-"""Generators of NumPy as arrays: their state as words, so that random numbers of PyTensor are values like others."""
+"""NumPy's random generators as arrays of words, so that PyTensor's random numbers are ordinary values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scanopt.bridges.peers import Refused
 __all__ = ["WORDS", "generator_of", "words_of"]
 
 WORDS = 16
-"""How many words a state is: its kind, then what the kind needs, then zeros."""
+"""The number of words of a state: the kind of generator, the data that it needs, then zeros."""
 
 _LOW = 2**64 - 1
 
@@ -63,7 +63,7 @@ _KINDS: list[tuple[str, Callable[[Any], list[int]], Callable[[list[int]], dict[s
 
 
 def words_of(generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """The state of a generator.  Raises Refused, naming its kind, where that is not one of NumPy's counted here.
+    """The state of a generator as words.  Raises Refused, which names its kind, for kinds that are not listed here.
 
     >>> g = np.random.default_rng(3)
     >>> generator_of(words_of(g)).random() == np.random.default_rng(3).random()
@@ -79,7 +79,7 @@ def words_of(generator: np.random.Generator) -> np.ndarray[Any, Any]:
 
 
 def generator_of(words: np.ndarray[Any, Any]) -> np.random.Generator:
-    """A generator of this state."""
+    """The generator with this state."""
     kind, *rest = (int(w) for w in words)
     name, _, read = _KINDS[kind]
     bits = getattr(np.random, name)()

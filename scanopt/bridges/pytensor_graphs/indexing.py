@@ -1,4 +1,4 @@
-"""Operators of PyTensor that read and write parts of arrays."""
+"""Operators of PyTensor for indexing: reading and writing parts of arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scanopt.libraries import library
 
 
 def _number(i: Any) -> Any:
-    """A bound or an index: a Python number where it is known."""
+    """A bound or an index, as a Python int if it is known."""
     if isinstance(i, Constant) and not i.ndim:
         return int(i.data)
     return T.cast(i, "int64") if isinstance(i, Variable) and i.dtype not in ("int64", "bool") and not i.ndim else i
@@ -48,7 +48,7 @@ def _subtensor(node: TensorNode) -> Variable:
 
 
 def part(x: Variable, key: tuple[Any, ...]) -> Variable:
-    """x[key]; of a new first axis, and of rows behind others, what was put there."""
+    """x[key]; if x was made by adding a first axis, stacking or concatenating, the part that was put there."""
     made = x.owner
     if len(key) == 1 and isinstance(made, Apply):
         name, (k,) = made.op.name, key
@@ -70,7 +70,7 @@ def _inc_subtensor(node: TensorNode) -> Variable:
     key = _key(node, 2)
     target = x[key] if key else x
     y = T.cast(y, x.dtype)
-    if target is x:  # all of it
+    if target is x:  # the whole array
         added: Variable = T.broadcast_to(y, T.shape(x)) if node.op.set_instead_of_inc else x + y
         return added
     if getattr(node.op, "ignore_duplicates", False) and not node.op.set_instead_of_inc:

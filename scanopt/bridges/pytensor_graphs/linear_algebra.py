@@ -1,4 +1,4 @@
-"""Products, factors and systems of matrices of PyTensor."""
+"""Operators of PyTensor for matrices: products, factorizations and systems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scanopt.bridges.pytensor_graphs.reading import TensorNode, rule
 
 @rule("Dot", "BatchedDot")
 def _dot(node: TensorNode) -> Variable:
-    """PyTensor writes products with vectors as products with matrices of one column or row."""
+    """Dot; undoes PyTensor's form of products with vectors, as products with matrices of one column or row."""
     x, y = node.inputs
     if x.ndim > 2 or y.ndim > 2:
         stacks: Variable = T.matmul(x, y)
@@ -26,7 +26,7 @@ def _dot(node: TensorNode) -> Variable:
 
 
 def _without(x: Variable, name: str, axes: tuple[int, ...]) -> Variable | None:
-    """What an operator of a name and axes was made of."""
+    """The argument of x's operator, if that has this name and these axes; else None."""
     made = x.owner
     if isinstance(made, Apply) and made.op.name == name and tuple(dict(made.op.params).values()) == (axes,):
         return made.inputs[0]
@@ -34,7 +34,7 @@ def _without(x: Variable, name: str, axes: tuple[int, ...]) -> Variable | None:
 
 
 def _times_vector(a: Variable, v: Variable) -> Variable:
-    """a v; of a transposed matrix v times that, so that laws see one product."""
+    """The product a v, as v times the original matrix if a is a transpose, so that laws see a single form."""
     turned = _without(a, "transpose", (1, 0))
     found: Variable = T.dot(a, v) if turned is None else T.dot(v, turned)
     return found
@@ -64,7 +64,7 @@ def _solve_triangular(node: TensorNode) -> Variable:
 
 
 def _by_rank(node: TensorNode, f: Any, a: Variable, b: Variable) -> Variable:
-    """f of stacks: where right sides are vectors, they get an axis for it."""
+    """f(a, b) of stacks; right sides that are vectors get a last axis for the call."""
     if getattr(node.op, "b_ndim", 2) == 1 and b.ndim > 1:
         column: Variable = f(a, T.expand_dims(b, -1))[..., 0]
         return column

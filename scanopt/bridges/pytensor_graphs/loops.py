@@ -1,7 +1,7 @@
-"""Scan nodes of PyTensor, slot by slot.
+"""Reads Scan nodes of PyTensor, slot by slot.
 
-A state lies in a buffer there: the rows before the first step, then one for each step.  Here the initial rows go in,
-and the rows of the steps come out.
+In PyTensor a state is a buffer with the rows before the first step, then one row for each step.  Here the initial
+rows are the input, and the rows of the steps are the output.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def _scan(node: TensorNode) -> list[Any]:
 
 
 def _outputs(made: Scan, starts: list[Any], untraced: int, sizes: list[Any], truncated: bool) -> list[Any]:
-    """What PyTensor's node gives: buffers of mit-mots, of states, traces, last values of what is not traced."""
+    """The outputs of PyTensor's node: buffers of mit-mots and of states, traces, last values of untraced states."""
     found = list(made.mit_mot_outputs)
     traces = iter(made.outputs[: len(made.traced)])
     for buffer, init, depth in starts:
         parts = [init, next(traces)]
-        if truncated:  # what no gradient came to is 0
+        if truncated:  # rows that the gradient did not reach are 0
             left = T.maximum(T.shape(buffer)[0] - T.shape(parts[1])[0] - depth, 0)
             parts.append(T.zeros((left, *T.shape(parts[1])[1:]), parts[1].dtype))
         found.append(T.concatenate(parts, 0))
@@ -83,7 +83,7 @@ def _outputs(made: Scan, starts: list[Any], untraced: int, sizes: list[Any], tru
 
 
 def _filled(rows: Variable, size: Any) -> Variable:
-    """Rows, and zeros after them up to a size."""
+    """The rows, followed by zeros up to `size` rows."""
     left = T.maximum(T.cast(size, "int64") - T.shape(rows)[0], 0)
     found: Variable = T.concatenate([rows, T.zeros((left, *T.shape(rows)[1:]), rows.dtype)], 0)
     return found
@@ -97,7 +97,7 @@ def _last(made: Scan, init: Variable, trace: Variable) -> Variable:
 
 
 def _initial(buffer: Variable, depth: int) -> Variable:
-    """The rows of a buffer before the first step: what was put there, where that is seen."""
+    """The rows of a buffer before the first step: the array that was written there, if the graph shows it."""
     made: Any = buffer.owner
     if made is not None and getattr(made, "op", None) is not None and made.op.name == "setitem":
         base, y, *bounds = made.inputs
@@ -110,7 +110,7 @@ def _initial(buffer: Variable, depth: int) -> Variable:
 
 
 def _requires(made: Any, starts: list[Any], sizes: list[Any], n: Variable, relation: str) -> tuple[Requirement, ...]:
-    """That buffers have a row for each step and those before, as they have until PyTensor shortens them."""
+    """Checks that buffers have a row for each step and the initial ones, as before PyTensor's rewrites shorten them."""
     found: list[Requirement] = []
     rows = [(T.shape(buffer)[0], depth) for buffer, _, depth in starts] + [(T.cast(s, "int64"), 0) for s in sizes]
     for length, depth in rows:

@@ -1,6 +1,6 @@
-"""Operators of PyTensor without a rule: they run by their own `perform`, and are registered while a graph is read.
+"""Operators of PyTensor without a rule, which run by their own `perform`; registered while a graph is read.
 
-Random variables run in this way, too: the generator goes in and comes out as the words of its state.
+Random variables run in this way too: the generator is passed in and out as the words of its state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES: dict[tuple[Any, ...], list[str]] = {}
 
 
 def is_generator(type: Any) -> bool:
-    """Whether a type of PyTensor is that of random generators."""
+    """Whether a type of PyTensor is the type of random generators."""
     return str(type.__class__.__name__) == "RandomGeneratorType"
 
 
@@ -44,7 +44,7 @@ def type_of(type: Any, what: str) -> TensorType:
 def performed(node: Any, inputs: Sequence[Variable | None]) -> list[Variable | None]:
     """The outputs of a node by its own `perform`.  inputs: None for those that are None in PyTensor.
 
-    Raises Refused for what works on other things than arrays, or cannot be run so.
+    Raises Refused for a node on values other than arrays, or without a `perform`.
     """
     if type(node.op).perform is _base_perform(node):
         raise Refused(f"from_pytensor does not know {node.op}, and it has no perform")
@@ -66,7 +66,7 @@ def _base_perform(node: Any) -> Any:
 
 
 def _registered(node: Any, outs: list[TensorType], there: list[bool]) -> list[str]:
-    """An operator for each output; they share the last run, as all are mostly asked for."""
+    """Register an operator for each output; they share the results of the last run, as usually all are needed."""
     number, run = next(_NUMBERS), _Run(node, there)
     names: list[str] = []
     for i, out in enumerate(outs):
@@ -91,7 +91,7 @@ def _spec(name: str, node: Any, run: _Run, i: int, out: TensorType) -> OpSpec:
 
 
 class _Run:
-    """Runs a node; the last results are kept for its other outputs."""
+    """Runs a node, and keeps the last results for its other outputs."""
 
     def __init__(self, node: Any, there: list[bool]) -> None:
         self._node, self._there = node, there
@@ -101,7 +101,7 @@ class _Run:
         known = getattr(self._last, "found", None)
         if known is not None and all(map(_same, known[0], args)):
             return list(known[1])
-        copies = [np.array(x) for x in args]  # its own, as it may write to them, and they to others
+        copies = [np.array(x) for x in args]  # copies, as the node may write to its arguments, which others may read
         feed = iter(copies)
         given = [_read(v, next(feed)) if t else None for v, t in zip(self._node.inputs, self._there, strict=True)]
         cells: list[list[Any]] = [[None] for _ in self._node.outputs]

@@ -1,4 +1,4 @@
-"""A graph of PyTensor as one of ours: one rule for each of its operators, by the names of their classes."""
+"""Reads a graph of PyTensor into one of ours, with one rule for each operator, by the name of its class."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ rule = RULES.rule
 class TensorNode:
     """One node of a graph of PyTensor.
 
-    inputs: variables; None, slices of them, for anything but an array.  reader: of the graph it stands in.
+    inputs: variables, or None or slices for inputs that are no arrays.  reader: that of the graph that holds it.
     """
 
     node: Any
@@ -39,23 +39,23 @@ class TensorNode:
 
     @property
     def op(self) -> Any:
-        """The operator, as PyTensor has it."""
+        """PyTensor's operator."""
         return self.node.op
 
     def known(self, i: int) -> Any:
-        """An input as an array.  Raises Refused where it is computed."""
+        """Input i as an array.  Raises Refused if it is not constant."""
         x = self.inputs[i]
         if not isinstance(x, Constant):
             raise self.refused(f"with its input {i} being computed: it must be a constant")
         return x.data
 
     def refused(self, text: str) -> Refused:
-        """The error for what cannot be read."""
+        """The error for a node that cannot be read."""
         return Refused(f"from_pytensor does not know {self.op} {text}{_place(self.node)}")
 
 
 def _place(node: Any) -> str:
-    """Where a node was made, as PyTensor noted it."""
+    """The place in the user's code where a node was made, as PyTensor recorded it."""
     for v in node.outputs:
         trace = getattr(v.tag, "trace", None)
         if trace and trace[-1]:
@@ -66,12 +66,12 @@ def _place(node: Any) -> str:
 
 @dataclass
 class Reader:
-    """A graph while it is read.  env: what stands for its variables."""
+    """A graph while it is read.  env: our variables by PyTensor's."""
 
     env: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def read(self, outputs: Sequence[Any]) -> list[Any]:
-        """What stands for some variables of PyTensor."""
+        """Our variables for these variables of PyTensor."""
         rules = RULES.loaded()
         walk = library("pytensor.graph.traversal", "pytensor", "from_pytensor").io_toposort
         for node in walk(list(self.env), list(outputs)):
@@ -81,7 +81,7 @@ class Reader:
         return [self.value(v) for v in outputs]
 
     def value(self, v: Any) -> Any:
-        """What stands for a variable: constants need not be told.  Raises ValueError for an input that is not given."""
+        """Our variable for one of PyTensor, also for a constant.  Raises ValueError for an input that is not given."""
         if v in self.env:
             return self.env[v]
         if not hasattr(v, "data"):
@@ -116,7 +116,7 @@ class Reader:
 
     @staticmethod
     def _fitted(v: Any, x: Any) -> Any:
-        """x in the dtype that PyTensor has for it."""
+        """x cast to the dtype that PyTensor has for it."""
         if not isinstance(x, Variable) or is_generator(v.type) or not hasattr(v.type, "dtype"):
             return x
         return FUNCTIONS["cast"](x, v.type.dtype)

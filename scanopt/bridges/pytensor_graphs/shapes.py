@@ -1,4 +1,4 @@
-"""Operators of PyTensor that make, move and join arrays, and those that do nothing to values."""
+"""Operators of PyTensor that make, move and join arrays, and operators that leave values unchanged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _make_vector(node: TensorNode) -> Variable:
 
 
 def entry(x: Variable, i: int) -> Any:
-    """Entry i of a vector of lengths: what was put there, where that is known."""
+    """Entry i of a vector of lengths; if the vector was stacked, the scalar that was put there."""
     if isinstance(x, Constant):
         return int(x.data[i])
     node = x.owner
@@ -152,7 +152,7 @@ def _same(node: TensorNode) -> Any:
 
 @rule("DisconnectedGrad", "ZeroGrad", "UndefinedGrad", "GradClip", "ConsiderConstant", "GradScale")
 def _constant_to_gradients(node: TensorNode) -> Any:
-    """Gradients were taken before the graph is read."""
+    """The first input: operators that only affect gradients do nothing here, as gradients were taken before."""
     return node.inputs[0]
 
 
@@ -170,14 +170,14 @@ def _if_else(node: TensorNode) -> list[Any]:
 
 @rule("OpFromGraph")
 def _of_graph(node: TensorNode) -> list[Any]:
-    """What it stands for."""
+    """The outputs of the operator's inner graph."""
     graph = node.op.fgraph
     return Reader(dict(zip(graph.inputs, node.inputs, strict=True))).read(graph.outputs)
 
 
 @rule("Blockwise")
 def _blockwise(node: TensorNode) -> list[Any]:
-    """The operator itself where it takes stacks, as ours do."""
+    """Read the inner operator, if ours takes stacks; else run the node by its `perform`."""
     name = type(node.op.core_op).__name__
     if name in _STACKED:
         return [RULES[name](TensorNode(_Core(node.node), node.inputs, node.reader))]
@@ -188,7 +188,7 @@ _STACKED = {"Cholesky", "Solve", "SolveTriangular", "SolveBase", "MatrixInverse"
 
 
 class _Core:
-    """A node of the operator that a Blockwise holds."""
+    """Stands for a node of the operator inside a Blockwise."""
 
     def __init__(self, node: Any) -> None:
         self.op, self.inputs, self.outputs = node.op.core_op, node.inputs, node.outputs
