@@ -56,7 +56,7 @@ def _told(ratios: Mapping[str, Sequence[float]], others: Sequence[str]) -> str:
     return (
         f"Geometric means of best / scanopt: {', '.join(means)}; below 0.8 are {few[0]} and {few[1]} of {len(loop)}.\n"
         f"NumPy loop / exact: {_mean(loop):.1f}; below 1 are {sum(x < 1 for x in loop)} of {len(loop)}.\n"
-        f"Of all five, best time by own time: {peers}.\n\n"
+        f"Geometric means of the best time of all five divided by the own time: {peers}.\n\n"
     )
 
 
