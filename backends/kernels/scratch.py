@@ -1,7 +1,7 @@
-"""Live ranges of a kernel's scratch arrays: arrays that are never live at once share memory.
+"""Finds the live ranges of a kernel's scratch arrays, and places them: arrays that are never live at once share memory.
 
-So do two arrays of which one is last read where the other is made, if each element is read before that of the other one
-is stored in its place: operations on elements are computed in place.
+Two arrays also share memory if one is last read where the other is computed, and each element is read before the one
+that takes its place is stored: elementwise operations are then computed in place.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ def lives_of(
 ) -> tuple[dict[str, Life], dict[str, str]]:
     """The live range of each scratch array: the first and last statement, in the order they run, that mention it.
 
-    A pointer stands for every array that any statement sets it to.  made_in: by array the variable of the loop each
-    step of which makes it anew: within that loop it is live from there on.  Other arrays the next step may need.
-    The second result says, by array, onto which other one it may be written, element by element.
+    A pointer stands for every array that any statement sets it to.  made_in: for each array, the variable of the loop
+    that makes it anew in each step: in that loop it is live from there on; other arrays may be needed by the next step.
+
+    The second result says, for some arrays, onto which other one they may be written, element by element.
     """
     targets: dict[str, set[str]] = {}
     for x in inside(statements):
@@ -36,16 +37,16 @@ def lives_of(
 
 
 class _Ranges:
-    """Live ranges, found statement by statement."""
+    """Finds live ranges, statement by statement."""
 
     def __init__(self, wanted: frozenset[str], targets: Mapping[str, set[str]], made_in: Mapping[str, str]) -> None:
         self.wanted, self.targets, self.made_in = wanted, targets, made_in
         self.count, self.loops = 0, {*made_in.values()}
         self.onto: list[tuple[int, str, str]] = []
-        """At a statement the array that is last read there, and the one that is first written there, in its place."""
+        """Triples: a statement, the array last read there, and the array that may be written there in its place."""
 
     def of(self, statements: Sequence[Stmt]) -> dict[str, Life]:
-        """The first and last statements that mention arrays, those inside of loops counted too."""
+        """The first and last statements that mention each array, numbered with those inside loops."""
         found: dict[str, Life] = {}
         loops: list[tuple[int, For | Inner]] = []
         for statement in statements:
@@ -58,7 +59,7 @@ class _Ranges:
         return found
 
     def _in_place(self, at: int, loop: For | Inner, lives: Mapping[str, Life]) -> None:
-        """Note which arrays may be written onto others by a loop, of the kernel or of NumPy's."""
+        """Note which arrays may be written onto others by a loop of the kernel or an inner loop of NumPy."""
         mine = {*_arrays(loop)}
         through_pointers = _reached(mine & {*self.targets}, self.targets)
         here = sorted((mine & self.wanted) - through_pointers)
@@ -69,7 +70,7 @@ class _Ranges:
                 self.onto.append((at, a, b))
 
     def _inside(self, x: Stmt, before: Collection[str]) -> dict[str, Life]:
-        """The same of one statement.  before: arrays that were mentioned before."""
+        """The live ranges within one statement.  before: arrays that were mentioned before."""
         begin = self.count
         if isinstance(x, Steps) and x.var in self.loops:
             own = self.of(x.body)
@@ -86,8 +87,8 @@ def placed(
 ) -> tuple[dict[int, int], int]:
     """Offsets for arrays of these sizes, and their total size; the largest arrays are placed first.
 
-    Arrays without a life are needed from the first statement to the last one.  onto: by array the one that it may be
-    written onto, element by element, which is so if both have the same size.
+    Arrays without a live range are live from the first statement to the last one.  onto: for some arrays, the one that
+    they may be written onto, element by element, if both have the same size.
 
     >>> placed({0: 64, 1: 128, 2: 64}, {0: (0, 1), 1: (1, 2), 2: (2, 3)})
     ({1: 0, 0: 128, 2: 128}, 192)
@@ -113,7 +114,7 @@ def placed(
 
 
 def _by_element(loop: For | Inner, a: str, b: str) -> bool:
-    """Whether each element of a is read before that of b is stored, which has the same place."""
+    """Whether a loop reads each element of a before it stores the element of b that has the same place."""
     if isinstance(loop, Inner):
         steps = {s for x, s in zip(loop.arrays, loop.strides, strict=False) if x in (a, b)}
         return loop.by_element and loop.arrays.count(b) == 1 and loop.arrays[-1] == b and len(steps) == 1
@@ -140,7 +141,7 @@ def _overlap(a: Life | None, b: Life | None) -> bool:
 
 
 def _reached(names: set[str], targets: Mapping[str, set[str]]) -> set[str]:
-    """Names, with all that the pointers among them may point to."""
+    """The names, and all arrays to which the pointers among them may point."""
     todo = [*names]
     while todo:
         new = targets.get(todo.pop(), set()) - names

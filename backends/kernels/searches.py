@@ -1,4 +1,8 @@
-"""Writes nodes that search: checks, places of extremes, places in sorted arrays."""
+"""Lowers searches: places of extremes, and places in sorted arrays; and a few nodes without arrays or loops of steps.
+
+These are checks, constants, evenly spaced integers and diagonals.  Searches in sorted arrays take NumPy's steps, so
+that they find the same place even in arrays that are not sorted.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,7 @@ def _diagonal(node: Diagonal, w: Lowering) -> None:
 
 @written.register(Extreme)
 def _extreme(node: Extreme, w: Lowering) -> None:
-    """Along the last axis row by row; along others, rows of elements at a time."""
+    """Write the search for an extreme: along the last axis row by row, along others by rows of elements."""
     value, dtype, axes = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.args[0])
     if isinstance(value, Scalar):
         raise NoForm("an extreme of a number")
@@ -116,7 +120,7 @@ def _extreme(node: Extreme, w: Lowering) -> None:
 
 
 def _one_by_one(node: Extreme, x: str, out: str, w: Lowering) -> None:
-    """Write the search through the packed elements of an array, one after the other along the axis."""
+    """Write the search through the packed elements of an array, one step of the axis after the other."""
     axes, axis, dtype = w.axes(node.args[0]), node.axis, w.dtype(node.args[0])
     before, after, strides = axes[:axis], axes[axis + 1 :], packed(axes)
     best = w.scratch(dtype, after) if after else w.cell(dtype)
@@ -143,13 +147,13 @@ def _one_by_one(node: Extreme, x: str, out: str, w: Lowering) -> None:
 
 @cache
 def _with_bounds() -> bool:
-    """Whether NumPy searches between two bounds, as before version 2.5: what it finds where nothing is sorted tells."""
+    """Whether NumPy searches between two bounds, as before version 2.5; its result for unsorted elements shows it."""
     return int(np.searchsorted([0.0, 0.0, 0.0, 2.0, 0.0], 1.0)) == 5
 
 
 @written.register(Search)
 def _search(node: Search, w: Lowering) -> None:
-    """In the steps of NumPy, which tells nothing of arrays that are not sorted, and finds some place in them, too."""
+    """Write a search in NumPy's steps, since NumPy also finds some place in arrays that are not sorted."""
     value, wanted = (w.value(x) for x in node.args)
     dtype, axes = w.dtype(node.args[0]), w.axes(node.out)
     if isinstance(value, Scalar):
@@ -173,7 +177,7 @@ def _search(node: Search, w: Lowering) -> None:
 
 @dataclass(frozen=True)
 class _Table:
-    """The elements of x, and the number whose place among them becomes the variable `low`."""
+    """A search: the elements of x, and the number `key` whose place among them becomes the variable `low`."""
 
     x: str
     length: Expr
@@ -188,7 +192,7 @@ class _Table:
 
 
 def _by_halves(t: _Table, w: Lowering) -> tuple[Stmt, ...]:
-    """Among so many elements from `low` on, in each step half as many."""
+    """Statements of a search among a number of elements from `low` on, which each step halves."""
     many, half = w.variable(INDEX), w.fresh("j")
     beyond = plus(Var(t.low), Var(half))
     halving = (
@@ -208,7 +212,7 @@ def _by_halves(t: _Table, w: Lowering) -> tuple[Stmt, ...]:
 
 
 def _between_bounds(t: _Table, first: Expr, w: Lowering) -> tuple[Stmt, ...]:
-    """Between two bounds, from the last place on, on the side where the next one must be if all is sorted."""
+    """Statements of a search between two bounds, one of which is the place found last, as in NumPy before 2.5."""
     low, high, last, middle = t.low, w.variable(INDEX), w.variable(t.dtype), w.fresh("j")
     w.code += [Set(low, ZERO), Set(high, t.length), Set(last, first)]
     beyond = Do("where", (_test("less", Var(high), t.length, INDEX), plus(Var(high), ONE), t.length), INDEX, INDEX)
@@ -232,7 +236,7 @@ def _between_bounds(t: _Table, first: Expr, w: Lowering) -> tuple[Stmt, ...]:
 
 
 def _check_rising(before: list[Stmt] | None, x: str, length: Expr, dtype: str, w: Lowering) -> None:
-    """Array steps run where an element is less than the one before.  before: for a vector that steps only read."""
+    """Write the check that elements rise; else array steps run.  before: the statements to put it before a loop."""
     i, falls = w.fresh("i"), w.variable("bool")
     rises = _test("less_equal", Load(x, Var(i), dtype), Load(x, plus(Var(i), ONE), dtype), dtype)
     found = Do("logical_or", (Var(falls, "bool"), Do("logical_not", (rises,), "bool", "bool")), "bool", "bool")

@@ -1,7 +1,7 @@
-"""Segments: operators outside loops that follow one another and are one kernel together.
+"""Finds segments: consecutive operators outside loops that are one kernel together.
 
-Where a whole program is no kernel, because something in it has no form, each stretch between such operators still is.
-As for loops, the array steps of a segment stand behind the call of its kernel, and run where that gives None.
+Where a whole program cannot be a kernel, because an operator has no form, each stretch between such operators still
+can.  As for loops, the array steps of a segment follow the call of its kernel, and run where that returns None.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from scanopt.program.ir import Compute, Step
 __all__ = ["OVERHEAD", "Segment", "SegmentKernel", "SegmentPart", "Segmenter"]
 
 FEWEST = 3
-"""So many operators that compute something are worth a kernel."""
+"""The least number of operators, other than views, that are worth a kernel."""
 OVERHEAD = 24.0
-"""What a call of a kernel takes on a CPU, in operators of NumPy on few elements."""
+"""The time of a call of a kernel on a CPU, in units of a NumPy operator on few elements."""
 ELEMENTS = 1500.0
-"""So many elements take NumPy as long as an operator on few."""
+"""The number of elements for which NumPy takes as long as for the call of an operator."""
 
 
 class OfLoop(Protocol):
     """The kernel of a loop."""
 
     def __call__(self, n: int, *values: Any) -> list[Any] | None:
-        """What the loop keeps after n steps; None where array steps have to run."""
+        """Run n steps; return the arrays that the loop keeps, or None where array steps have to run."""
         ...
 
 
@@ -41,9 +41,9 @@ Kernel = TypeVar("Kernel", bound=OfLoop)
 
 @dataclass(frozen=True)
 class SegmentPart:
-    """Operators of a segment that no value connects with the others.
+    """Operators of a segment that share no values with its other operators.
 
-    steps: in order.  results: those of their values that are read elsewhere.  body: None where it has no kernel.
+    steps: in order.  results: the names that are read elsewhere.  body: None where they have no kernel.
     """
 
     steps: tuple[Compute, ...]
@@ -53,9 +53,9 @@ class SegmentPart:
 
 @dataclass(frozen=True)
 class Segment:
-    """The steps from `start` up to `stop` of a list of steps, in parts of which any may be the first.
+    """The steps from `start` up to `stop` of a list of steps, divided into parts, which may run in any order.
 
-    Steps that are in no part come before all parts.
+    Steps that are in no part run before all parts.
     """
 
     start: int
@@ -65,9 +65,9 @@ class Segment:
 
 @dataclass
 class SegmentKernel(Generic[Kernel]):
-    """The kernel of a part of a segment, called with the values that it reads; it gives its results, or None.
+    """The kernel of a part of a segment, called with the values that it reads; it returns its results, or None.
 
-    loop: the same as the kernel of a loop of one step.  overhead: what a call takes, in operators on few elements.
+    loop: the kernel, as that of a loop of one step.  overhead: the time of a call, in operators on few elements.
     """
 
     loop: Kernel
@@ -75,7 +75,7 @@ class SegmentKernel(Generic[Kernel]):
     overhead: float
 
     def __call__(self, *values: Any) -> list[Any] | None:
-        """The results; None where array steps have to run."""
+        """Run the kernel; return its results, or None where array steps have to run."""
         largest = max((v.size for v in values), default=0)
         if self.operators * (1 + largest / ELEMENTS) < self.overhead:
             return None
@@ -88,8 +88,8 @@ class Segmenter:
     """Finds the segments of some steps.
 
     last_use: as in `scanopt.backends.layout.Layout`.  exact: whether arguments of array steps lie in C order.
-    fits: which nodes a segment may have.  passes: which other steps may stand among its own, if they read none of their
-    results.  apart: whether operators that no value connects have kernels of their own.
+    fits: which nodes a segment may have.  passes: which other steps may be between its own, if they read none of their
+    results.  apart: whether operators that share no values have separate kernels.
     """
 
     types: Mapping[str, TensorType]
@@ -100,7 +100,7 @@ class Segmenter:
     apart: bool = False
 
     def segments(self, steps: Sequence[Step]) -> Iterator[Segment]:
-        """Those in which a part has a kernel."""
+        """Yield the segments in which some part has a kernel."""
         start, mine = 0, list[Compute]()
         computing: set[str] = set()
         for i, step in enumerate((*steps, None)):
@@ -118,7 +118,7 @@ class Segmenter:
             mine = []
 
     def _nodes(self, step: Compute) -> tuple[Node, ...]:
-        """The nodes of an operator that a segment may have; none of others."""
+        """The nodes of an operator, if a segment may have all of them; else ()."""
         try:
             nodes = nodes_of_operator(step, self.types)
         except NoForm:

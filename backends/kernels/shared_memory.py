@@ -1,4 +1,4 @@
-"""What a kernel holds in the shared memory of a block: factors, vectors and scratch memory, and where they lie."""
+"""Plans the shared memory of a block on a device: which factors, vectors and scratch memory lie there, and where."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["FOLDING", "HELD", "HeldFactor", "Holding", "Staged", "declared"]
 
 HELD = "extern __shared__ __align__(16) char held[];"
 FOLDING = 512 * 8
-"""Bytes in which a block adds up."""
+"""Bytes of shared memory in which a block adds up a reduction."""
 
 
 @dataclass(frozen=True)
 class HeldFactor:
     """A factor of a product that may be held in shared memory.
 
-    name: of the number that says where, -1 where it is not; rows, columns: of the factor; item: bytes of an element.
+    name: of the number that says where (-1: it is not held); rows, columns: of the factor; item: bytes of an element.
     """
 
     name: str
@@ -32,7 +32,7 @@ class HeldFactor:
 
 @dataclass(frozen=True)
 class Staged:
-    """A vector that all rows of a block have: its elements, and the bytes of one."""
+    """A vector of each row of a block: its number of elements, and the bytes of an element."""
 
     length: Expr
     item: int
@@ -40,10 +40,10 @@ class Staged:
 
 @dataclass(frozen=True)
 class Holding:
-    """Where things lie, in bytes, -1 where there is no room.
+    """The offsets of things in shared memory, in bytes; -1 where there is no room.
 
-    places: of the factors; stage: of the vectors that the rows of a block multiply; own: of scratch memory.
-    taken: bytes; fits: whether there is room for what has to lie there.
+    places: of the factors; stage: of the vectors that the rows of a block multiply; own: of scratch memory.  taken: the
+    bytes used; fits: whether there is room for everything that must lie there.
     """
 
     places: tuple[int, ...] = ()
@@ -54,7 +54,7 @@ class Holding:
 
     @staticmethod
     def of(free: int, stage: int, factors: tuple[int, ...], own: int = -1) -> Holding:
-        """What fits into so many free bytes.  stage, factors, own: the bytes that each needs; own: -1 for none.
+        """Place what fits into `free` bytes.  stage, factors, own: the bytes that each needs; own: -1 for none.
 
         >>> Holding.of(100, 16, (64, 64), 16)
         Holding(places=(16, -1), stage=0, own=80, taken=96, fits=True)

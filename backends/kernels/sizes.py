@@ -1,7 +1,8 @@
-"""The lengths of a loop's axes: which are 1, which are known, which are equal.  Each pattern has a kernel.
+"""Decides the lengths of the axes in a kernel: which are 1, which are known, which are equal.
 
-A kernel is generic in lengths, except for axes of length 1, which broadcast.  Axes that must be equally long share one
-length of the kernel; each call checks that they are.
+A kernel is generic in lengths, except for axes of length 1, which broadcast, and for short ones, which may be
+constants: each such pattern has a kernel.  Axes that must be equally long (`ties.py`) share one length of the kernel;
+each call checks that they are.
 """
 
 from __future__ import annotations
@@ -43,22 +44,22 @@ from scanopt.program.memory import loop_shapes, shapes
 __all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
 
 MOST_ROOM = 1 << 13
-"""Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
+"""The most bytes of rows of a loop that may end early inside a program's kernel; beyond that it has its own kernel."""
 Shape = tuple[int, ...]
 Told = dict[str, tuple[int | None, ...]]
 Pattern = frozenset[tuple[Axis, int]]
-"""The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones; and with 0 those whose
+"""The axes whose lengths a kernel knows, with these lengths: 1, and perhaps short ones.  With length 0: the axes whose
 lengths steps decide."""
 SHORT = 8
-"""An axis is short that has so many elements at most: compilers write loops over it out."""
+"""The most elements of a short axis: compilers unroll loops over it."""
 
 
 @dataclass(frozen=True)
 class Lengths:
     """The axes of each name as lengths of a kernel.
 
-    axes: by name.  numbers: the lengths that a kernel is given, with an axis that has it.  classes: the axes that are
-    equally long.  growing: the lengths that steps decide, as numbers; shapes have the greatest.
+    axes: by name.  numbers: the lengths that are arguments of the kernel, each with an axis of that length.  classes:
+    the sets of equally long axes.  growing: the lengths that steps decide, as `numbers`; shapes have the greatest ones.
     """
 
     axes: Mapping[str, tuple[Expr, ...]]
@@ -67,19 +68,19 @@ class Lengths:
     growing: Mapping[str, Axis] = field(default_factory=dict[str, Axis])
 
     def known(self, shapes: Mapping[str, Shape]) -> dict[str, int]:
-        """The lengths by name, the greatest of those that steps decide."""
+        """The values of lengths, by name; of those that steps decide, the greatest."""
         return {x: shapes[name][i] for x, (name, i) in (*self.numbers.items(), *self.growing.items())}
 
     def hold(self, shapes: Mapping[str, Shape]) -> bool:
-        """Whether axes that are one length here are equally long in these shapes, which have no names of idle sides."""
+        """Whether axes that share a length here are equally long in these shapes, and no name lacks a shape."""
         known = all(name in shapes for c in self.classes for name, _ in c)
         return known and all(len({shapes[name][i] for name, i in c}) == 1 for c in self.classes)
 
 
 def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Shape] | None:
-    """The shapes of all names, those of outer ones given; None where values decide them or a length is 0.
+    """The shapes of all names, given those of outer ones; None if values decide any, or if a length is 0.
 
-    counts: values of the outer numbers that lengths depend on.  Names of sides that do not run are left out.
+    counts: values of the outer numbers on which lengths depend.  Names of sides that do not run are left out.
     Raises NoFitError.
     """
     found = sized(body, outer, counts)
@@ -88,9 +89,10 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
 
 @dataclass(frozen=True)
 class KnownShapes:
-    """shapes: of all names.  steps: by its name the number of steps, at most, of each loop inside, where it is known.
+    """What is known before a kernel runs.  shapes: of all names, with the greatest lengths where steps decide them.
 
-    growing: axes whose lengths steps decide, among them one of each such length; shapes have the greatest.
+    steps: the greatest number of steps of nested loops, by its name, where known.  growing: all axes whose lengths
+    steps decide.
     """
 
     shapes: dict[str, Shape]
@@ -99,9 +101,9 @@ class KnownShapes:
 
 
 def sized(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> KnownShapes | None:
-    """The shapes of all names; None where they are not known, a length is 0, or one that is computed may not fit.
+    """Find the shapes of all names; None if any is unknown, if a length is 0, or if a computed length may not fit.
 
-    Raises NoFitError where the shapes of outer names do not fit.
+    Raises NoFitError if the shapes of outer names do not fit.
     """
     known, told, starts = _known(body, outer, counts)
     found: dict[str, Shape] = {}
@@ -130,8 +132,8 @@ def _growing(
 ) -> frozenset[Axis] | None:
     """All axes whose lengths steps decide; None where kernels cannot handle that.
 
-    shortened: what is known of all names where some of the parts that `starts` are of are one shorter.  All that is as
-    long as they are must be shorter, too, and nothing else: numbers in between tell only the greatest lengths.
+    shortened: finds the shapes of all names if the given axes of `starts` are one shorter.  Exactly the axes that are
+    equally long must then be one shorter, too: this shows that no other length depends on them.
     """
     axes = [(name, i) for name, shape in found.items() for i in range(len(shape))]
     ones = {(name, i) for name, i in axes if found[name][i] == 1}
@@ -149,7 +151,7 @@ def _growing(
 def _known(
     body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]
 ) -> tuple[dict[str, Operand], Told, frozenset[Axis]]:
-    """What is known of all names, by which shapes, and which lengths are the greatest, because steps decide them."""
+    """Find what is known of all names, the shapes told for it, and the axes whose told lengths are the greatest."""
     found = _told(body, outer, counts, {})
     numbers = {
         name: int(x.value) for name, x in found.items() if x.value is not None and x.type == TensorType(INDEX, ())
@@ -167,7 +169,7 @@ def _known(
 
 
 def _one_less(told: Told, axes: Collection[Axis]) -> Told:
-    """The same shapes, some axes of which are one shorter."""
+    """The same shapes with some axes one shorter."""
     return {
         name: type(shape)(n - 1 if n and (name, i) in axes else n for i, n in enumerate(shape))
         for name, shape in told.items()
@@ -181,9 +183,9 @@ def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int |
 def _told(
     body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int], told: Mapping[str, tuple[int | None, ...]]
 ) -> dict[str, Operand]:
-    """What is known of all names.  told: names whose shapes are known beforehand, None for other lengths.
+    """Find what is known of all names.  told: shapes that are known beforehand, with None for other lengths.
 
-    Raises NoFitError where these shapes do not fit.
+    Raises NoFitError if these shapes do not fit.
     """
     known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
     for name, value in counts.items():
@@ -201,7 +203,7 @@ def _told(
 
 
 def _program_shapes(body: Body, known: dict[str, Operand], told: Mapping[str, tuple[int | None, ...]]) -> None:
-    """The shapes of a program; of a loop that may end early, those that there is room for at most."""
+    """Find the shapes of a program; for a loop that may end early, those of the memory for its rows."""
     for step in body.loop.body:
         shapes((step,), known, told)
         if step is not body.cut:
@@ -219,7 +221,7 @@ def _program_shapes(body: Body, known: dict[str, Operand], told: Mapping[str, tu
 
 
 def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[int | None, ...]]) -> None:
-    """The shape of what a node makes, where the program has no name for it."""
+    """Find the shape of the result of a node, if it has no name in the program."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
     elif isinstance(node, Fixed | Length | Within) and node.out not in known:
@@ -247,7 +249,7 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
 
 
 def _ends(part: tuple[Any, ...], known: Mapping[str, Operand]) -> tuple[Any, ...] | None:
-    """A slice with the values of its ends, None where one is not known."""
+    """A slice with the values of its ends; None if one is unknown."""
     values = [known[p].value if isinstance(p, str) else p for p in part]
     if any(v is None and isinstance(p, str) for v, p in zip(values, part, strict=True)):
         return None
@@ -255,17 +257,17 @@ def _ends(part: tuple[Any, ...], known: Mapping[str, Operand]) -> tuple[Any, ...
 
 
 def _left(n: int | None, part: tuple[Any, ...] | None) -> int | None:
-    """How many of n elements a slice selects."""
+    """The number of elements that a slice selects of n."""
     return None if n is None or part is None else len(range(*slice(*part).indices(n)))
 
 
 def pattern_of(
     body: Body, shapes: Mapping[str, Shape], growing: frozenset[Axis] = frozenset(), short: bool = False
 ) -> Pattern:
-    """The axes of length 1, and the short ones; the first axis of initial rows counts those rows.
+    """The axes of length 1 and, with `short`, the short ones, with their lengths; includes the rows of initial states.
 
-    Axes along which loops go are never short: one kernel is for all numbers of steps.  growing: axes whose lengths
-    steps decide.
+    Axes of steps are never short, so that one kernel serves all numbers of steps.  growing: axes whose lengths steps
+    decide.
     """
     found = {(name, i): n for name, shape in shapes.items() for i, n in enumerate(shape)}
     ones = {axis for axis, n in found.items() if n == 1}
@@ -289,7 +291,7 @@ def _step_axes(loop: Loop) -> Iterator[Axis]:
 
 
 def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Lengths:
-    """The lengths of a variant.  shapes: of one call that follows the pattern, for the numbers of axes alone."""
+    """The lengths of a variant.  shapes: of one call that follows the pattern; only their numbers of axes count."""
     known = dict(pattern)
     ones = {axis for axis, n in pattern if n == 1}
     ndim = {name: len(shape) for name, shape in shapes.items()}
@@ -308,6 +310,6 @@ def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Len
 
 
 def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
-    """A length: the number that a type of the program tells, or a variable."""
+    """A length: the number that a type of the program gives, or a variable."""
     known = {body.types[name].shape[i] for name, i in axes if name in body.types} - {None}
     return Lit(next(iter(known)) or 0) if len(known) == 1 else Var(f"n{number}")

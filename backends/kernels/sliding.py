@@ -1,8 +1,8 @@
-"""States that move by some elements: shift registers, delay lines, the last values of a signal.
+"""Lowers states that shift by some elements, such as shift registers and delay lines, without copying them.
 
 A step that joins new elements to all but as many of the old ones copies nothing: the state is a window on longer
-memory that moves by the new elements, and these are written beside what stays.  A window that reaches the end of the
-memory is copied to the other end, after at least as many steps as it has rows for the new ones.
+memory that moves at each step, and only the new elements are written, next to those that stay.  A window that reaches
+the end of the memory is copied to the other end, which happens seldom, since the memory is longer than three windows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from scanopt.program.ir import CarriedState
 __all__ = ["Sliding", "slide", "sliding"]
 
 _MORE = 512
-"""So many elements longer than three windows is the memory: short ones are to be copied seldom."""
+"""The memory is this many elements longer than three windows, so that even short windows are copied seldom."""
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """stays: the part of the old state that stays; backwards: whether new elements stand in front of it."""
+    """How a state shifts.  stays: the part of the old state that stays; backwards: whether new elements precede it."""
 
     stays: str
     backwards: bool
@@ -33,7 +33,7 @@ class Sliding:
 
 
 def sliding(s: CarriedState, nodes: Sequence[Node], w: Lowering) -> Sliding | None:
-    """How a state moves, if it does."""
+    """How a state shifts, if it does."""
     if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or is_few(w.axes(s.update)):
         return None
     tap, made = s.taps[0][1], {name: n for n in nodes for name in n.outs}
@@ -52,7 +52,7 @@ def sliding(s: CarriedState, nodes: Sequence[Node], w: Lowering) -> Sliding | No
 
 
 def _is_end(part: View, first: bool, w: Lowering) -> bool:
-    """Whether a part is the first elements of an array along its first axis, or the last ones."""
+    """Whether a part is the first elements of an array along its first axis, or, without `first`, the last ones."""
     (entry, *others), axes = part.axes or (None,), w.axes(part.args[0])
     if entry is None or part.at or len(part.axes) != len(axes) or any(map(w.grows, w.axes(part.out))):
         return False
@@ -63,7 +63,7 @@ def _is_end(part: View, first: bool, w: Lowering) -> bool:
 
 
 def slide(s: CarriedState, how: Sliding, w: Lowering, step: list[Stmt]) -> None:
-    """Give a state its memory, and each step a pointer to where it lies, and where its successor will."""
+    """Allocate the memory of a state; write, in each step, the pointer to it, and set the place of the new state."""
     dtype, tap = s.type.dtype, s.taps[0][1]
     axes = w.axes(tap)
     last = plus(times(Lit(2), product(axes)), Lit(_MORE))

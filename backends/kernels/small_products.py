@@ -1,4 +1,7 @@
-"""Small products of matrices and vectors, written out: without a call, in the order in which NumPy adds."""
+"""Lowers small products of matrices and vectors: they are written out, without a call, in NumPy's order of additions.
+
+Trials find the order of each element's sum (`orders.py`); if none gives NumPy's bits, NumPy's loop is called.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,16 @@ from scanopt.backends.kernels.values import packed as strides_of
 __all__ = ["known_sums", "name_elements", "write_out"]
 
 MOST = 64
-"""Multiplications of a product that is written out, at most."""
+"""The most multiplications of a product that is written out."""
 Sums = tuple[Order, ...]
 Calling = Callable[[str], None]
-"""Writes the call of NumPy's loop, by where its result is to be."""
+"""Writes the call of NumPy's loop, given the place of its result."""
 
 
 def known_sums(node: Product, w: Lowering) -> Sums | None:
-    """Of a small product of packed factors the order of the sum that each element is, any of integers; None for others.
+    """For a small product of packed factors, the order of the sum of each element, any for integers; else None.
 
-    Programs in which rounding is free take arrays that they are given as they lie: calls show if these are packed.
+    In programs that are not exact, arguments keep their strides: calls show whether these are packed.
     """
     dims = _dims(node, w)
     if dims is None or not w.tiles or node.as_they_lie or any(w.dtype(x) != node.dtype for x in node.args):
@@ -48,7 +51,7 @@ def known_sums(node: Product, w: Lowering) -> Sums | None:
 
 
 def _dims(node: Product, w: Lowering) -> tuple[int, int, int] | None:
-    """m, k and n of a small product."""
+    """m, k and n of a small product; None for others."""
     a, b = (w.axes(x) for x in node.args)
     lengths = (a[0] if len(a) == 2 else ONE, a[-1], b[1] if len(b) == 2 else ONE)
     found = [int(n.value) for n in lengths if isinstance(n, Lit)]
@@ -60,7 +63,7 @@ def _dims(node: Product, w: Lowering) -> tuple[int, int, int] | None:
 def write_out(node: Product, sums: Sums, packed: Expr | None, call: Calling, w: Lowering) -> None:
     """Write a product out.
 
-    packed: whether the factors are, where that is not certain: if they are not, NumPy's loop is called.
+    packed: the test whether factors are packed, if that is not certain; if they are not, NumPy's loop is called.
     """
     values = _values(node, sums, w)
     if packed is None:
@@ -79,7 +82,7 @@ def write_out(node: Product, sums: Sums, packed: Expr | None, call: Calling, w: 
 
 
 def name_elements(node: Product | Solve, names: Sequence[str], w: Lowering) -> None:
-    """Give the elements of a product, or of a solution, its name.  names: of the variables that they are."""
+    """Define a product, or a solution, by its elements.  names: the variables of its elements."""
     found = [Scalar(Var(name, node.dtype), node.dtype) for name in names]
     if not w.axes(node.out):
         w.env[node.out] = found[0]
@@ -107,7 +110,7 @@ def _elements(name: str, w: Lowering) -> list[Expr]:
     lengths = [int(n.value) for n in w.axes(name) if isinstance(n, Lit)]
     if w.body.exact or name not in w.body.outer:
         value = w.value(name)
-    else:  # as it lies, see `write_out`
+    else:  # with its own strides, see `write_out`
         axes, dtype = w.axes(name), w.dtype(name)
         value = Array(w.give(Given("strided", dtype, name)), axes, strides_of(axes), dtype)
     assert isinstance(value, Array)
@@ -115,7 +118,7 @@ def _elements(name: str, w: Lowering) -> list[Expr]:
 
 
 def _sum(order: Order, x: Sequence[Expr], y: Sequence[Expr], dtype: str) -> Expr:
-    """A sum of products.  x, y: the factors of each."""
+    """The expression of a sum of products in this order.  x, y: the factors of the products."""
     match order:
         case OneProduct(place=i):
             return Do("multiply", (x[i], y[i]), dtype, dtype)

@@ -1,4 +1,8 @@
-"""Systems of few equations, and inverses of small matrices, written out: without a call, with LAPACK's bits."""
+"""Lowers systems of few equations, and inverses of small matrices: they are written out, with LAPACK's bits.
+
+Trials find how NumPy solves them (`eliminations.py`).  For tiny pivots, and where a number is NaN, as where there is no
+solution, NumPy's loop is called.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +22,16 @@ from scanopt.backends.kernels.values import Axes, element_of, index, packed
 __all__ = ["MOST_ROWS", "known_way", "write_systems"]
 
 MOST_ROWS = 4
-"""So many rows has a matrix at most."""
+"""The most rows of a matrix."""
 MOST = 64
-"""Multiplications of a substitution of all columns, at most."""
+"""The most multiplications in the substitution of all columns."""
 DOUBLE = "float64"
 Calling = Callable[[Sequence[str], str], None]
-"""Writes the call of NumPy's loop, by where its arguments are and where its result is to be."""
+"""Writes the call of NumPy's loop, given the places of its arguments and of its result."""
 
 
 def known_way(node: Solve, w: Lowering) -> Way | None:
-    """How NumPy solves small systems, or inverts small matrices; None for others."""
+    """How NumPy solves a small system, or inverts a small matrix; None for other nodes, or if it is not known."""
     skipped = len(w.axes(node.args[0])) - 2
     axes = [n for name in node.args for n in w.axes(name)[skipped:]]
     lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
@@ -40,7 +44,7 @@ def known_way(node: Solve, w: Lowering) -> Way | None:
 
 
 def write_systems(node: Solve, way: Way, lead: Axes, call: Calling, w: Lowering) -> None:
-    """Write a system out, or those of a stack of matrices, one after the other.  call: for one."""
+    """Write a system out, or those of a stack of matrices, one after the other.  call: writes the call for one."""
     if not lead:
         name_elements(node, _solved(node, way, (), call, w), w)
         return
@@ -58,7 +62,7 @@ def write_systems(node: Solve, way: Way, lead: Axes, call: Calling, w: Lowering)
 
 
 def _solved(node: Solve, way: Way, places: Sequence[Expr], call: Calling, w: Lowering) -> list[str]:
-    """The variables that the elements of a solution are.
+    """Write a solution; return the variables of its elements.
 
     Where bits may differ, and where there is no solution, NumPy's loop is called.
     """
@@ -85,7 +89,7 @@ def _cells(w: Lowering, count: int) -> str:
 
 
 def _elements(name: str, lead: Sequence[Expr], w: Lowering) -> list[Expr]:
-    """The elements of an argument, each a variable.  lead: where its matrix stands in a stack."""
+    """The elements of an argument, each a variable.  lead: the place of its matrix in a stack."""
     axes = w.axes(name)
     if name in w.few and not lead:
         return [x.value for x in w.few[name]]
@@ -100,7 +104,7 @@ def _rows(elements: Sequence[Expr], n: int) -> Rows[Expr]:
 
 
 def _written(w: Lowering) -> eliminations.Do[Expr]:
-    """Operations as statements, each result a variable."""
+    """A function that writes operations as statements, each result a variable."""
 
     def do(op: str, *args: Expr) -> Expr:
         dtype, name = "bool" if op == "greater" else DOUBLE, w.fresh("v")
@@ -111,7 +115,7 @@ def _written(w: Lowering) -> eliminations.Do[Expr]:
 
 
 def _is_sure(found: Sequence[Expr], pivots: Sequence[Expr]) -> Expr:
-    """Whether the bits are LAPACK's: see `solved`."""
+    """The test whether the bits are LAPACK's: see `solved`."""
     sizes = [Do("absolute", (p,), DOUBLE, DOUBLE) for p in pivots]
     tests = [Do("greater_equal", (x, Lit(LEAST, DOUBLE)), "bool", DOUBLE) for x in sizes]
     tests += [Do("less_equal", (x, Lit(LARGEST, DOUBLE)), "bool", DOUBLE) for x in sizes]

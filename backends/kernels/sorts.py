@@ -1,6 +1,6 @@
-"""Rows that are sorted, and their orders, by NumPy's own functions: so equal elements lie as NumPy puts them.
+"""Lowers `sort` and `argsort`: they call NumPy's own functions, so that ties and NaN are ordered as by NumPy.
 
-Rows of few elements are sorted without a call, where these are not to be told apart.
+Rows of few elements are sorted without a call (`few_sorted.py`) where equal elements cannot be distinguished.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Products of stacks of matrices, a call of NumPy's inner loop along the last axis of the stacks; and convolutions."""
+"""Lowers products of stacks of matrices, one call of NumPy's inner loop along the last stack axis; and convolutions."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _matrix(axes: Axes, left: bool) -> tuple[Expr, Expr]:
 
 
 def _apart(own: Axes, matrix: tuple[Expr, Expr], stack: Axes) -> Axes:
-    """How far the matrices of one factor are apart along the axes of all stacks."""
+    """The strides from matrix to matrix of one factor, along the axes to which all stacks broadcast."""
     size = product(matrix)
     found = [times(product(own[i + 1 :]), size) if n != ONE else ZERO for i, n in enumerate(own)]
     return (*(ZERO for _ in stack[len(own) :]), *found)

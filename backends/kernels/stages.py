@@ -1,4 +1,8 @@
-"""Loop fusion: which nodes run together; operations over arrays of one shape are one loop over its elements."""
+"""Loop fusion: groups the nodes of a step into stages.  Elementwise operations over one shape become one loop.
+
+A fused operation computes each element as before, so only the order of loops changes, never a bit.  An operation moves
+to its only reader if that saves storing an array, and if nothing in between may change its operands in place.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +28,20 @@ __all__ = [
 ]
 
 FEW = 9
-"""So many elements of an array are variables."""
+"""The most elements of an array that are held in variables."""
 MOST_LOOPS = 9
-"""So many loops, at most, stand for one that reads arrays joined of several parts."""
+"""The most loops into which a loop that reads concatenated arrays is divided."""
 
 Axes = tuple[Expr, ...]
 
 
 @dataclass
 class Fused:
-    """Operations over elements of one shape, in order.
+    """A stage of elementwise operations over one shape, in order.
 
-    joins: arrays that they alone read, whose parts they take where these lie.
-    parts: operations over elements of such parts, which make them.
-    filled: parts of other arrays that are set to their results, which nothing else reads.
+    joins: concatenations that only they read, of which they read the parts directly.
+    parts: elementwise operations that compute such parts.
+    filled: settings of parts of other arrays to results of theirs, which nothing else reads.
     """
 
     axes: Axes
@@ -49,7 +53,7 @@ class Fused:
 
 @dataclass(frozen=True)
 class CallsTogether:
-    """Calls of the same inner loop that do not wait for each other."""
+    """A stage of calls of one inner loop that are independent of each other."""
 
     nodes: tuple[Call, ...]
 
@@ -68,7 +72,7 @@ Stage = Fused | CallsTogether | Node
 
 
 class Reading(Protocol):
-    """A node, or what passes make of several."""
+    """A node, or a stage that passes make of several nodes."""
 
     @property
     def args(self) -> tuple[str, ...]:
@@ -82,9 +86,9 @@ class Reading(Protocol):
 
 
 def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collection[str] = ()) -> list[Stage]:
-    """The nodes in an order in which they can run, operations of one shape together as far as that goes.
+    """Group nodes into stages, in an order in which they can run, with operations over one shape fused if possible.
 
-    wanted: names that are asked for afterwards.
+    wanted: names that are read afterwards.
     """
     stages: list[Stage] = []
     made: dict[str, int] = {}
@@ -115,7 +119,7 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collectio
 
 
 def _views_first(nodes: Sequence[Node]) -> list[Node]:
-    """The nodes, those that only point into an array directly behind what makes it: they divide no stage."""
+    """Move views directly behind the nodes that make their arrays, so that they do not divide stages."""
     places: dict[str, int] = {}
     found: list[tuple[int, Node]] = []
     for i, node in enumerate(nodes):
@@ -127,9 +131,9 @@ def _views_first(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
-    """Move operations into the only later stage that reads them, if that saves an array in memory.
+    """Move operations into the only later stage that reads them, if that saves storing an array.
 
-    With them go those that make what they alone read.
+    Operations whose results only they read move with them.
     """
     readers: dict[str, set[int]] = {}
     for i, stage in enumerate(stages):
@@ -144,7 +148,7 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
             later = stages[j]
             if j <= i or len(readers[node.out]) > 1 or not isinstance(later, Fused) or later.axes != stage.axes:
                 continue
-            changed = any(isinstance(s, Setting) for s in stages[i:j])  # perhaps what it reads
+            changed = any(isinstance(s, Setting) for s in stages[i:j])  # it may change an operand
             stays = changed or node not in stage.nodes or _is_table(node, later)
             moved = [] if stays else _alone(node, stage, wanted, readers)
             stage.nodes[:] = [n for n in stage.nodes if n not in moved]
@@ -155,7 +159,7 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
 
 
 def _alone(node: Map, stage: Fused, wanted: Collection[str], readers: Mapping[str, Collection[int]]) -> list[Map]:
-    """The operation and those that make what it alone reads; none if it reads more that would have to be stored."""
+    """An operation with those whose results only it reads; [] if moving them would need other results to be stored."""
     at = stage.nodes.index(node)
     found = [node]
     for n in reversed(stage.nodes[:at]):
@@ -173,19 +177,18 @@ def _takes(stage: Stage, axes: Axes) -> bool:
 
 
 def _is_table(node: Map, stage: Fused) -> bool:
-    """Whether operations look elements of it up."""
+    """Whether a stage looks elements up in the result of a node."""
     return any(isinstance(n, Lookup) and n.args[0] == node.out for n in stage.nodes)
 
 
 def stored(
     stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, Axes], written_out: Collection[str]
 ) -> set[str]:
-    """The names of fused nodes, joined numbers and small products that need a place in memory.
+    """The names of results that need a place in memory, among fused nodes, joined numbers and written-out nodes.
 
-    Of an array of few elements, each may be a variable: so it is for operations over such arrays, for single elements
-    that are taken of it, for products and reductions that are written out and for calls on few elements together.
-
-    wanted: those needed after the step.  written_out: the names of what these make.
+    The elements of a small array are variables for operations over such arrays, for single elements taken of it, for
+    products and reductions that are written out, and for joined calls.  wanted: names needed after the step.
+    written_out: the results of written-out nodes and joined calls.
     """
     found = set(wanted)
     for stage in stages:
@@ -201,7 +204,7 @@ def stored(
 
 
 def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Collection[str]) -> list[Stage]:
-    """The stages, without arrays made of others one after the other that only operations on elements read, once."""
+    """Remove concatenations that only one stage of elementwise operations reads; it reads their parts instead."""
     found = [*stages]
     for i, join in enumerate(stages):
         if not isinstance(join, Join) or join.new or join.out in wanted or len(axes[join.out]) != 1:
@@ -214,7 +217,7 @@ def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Col
             continue
         parts = {tuple(axes[a] for a in j.args) for j in (*target.joins, join)}
         alike = prod(map(len, parts)) <= MOST_LOOPS
-        changed = any(isinstance(s, Setting) for s in stages[i : stages.index(target)])  # perhaps what it reads
+        changed = any(isinstance(s, Setting) for s in stages[i : stages.index(target)])  # it may change an operand
         if target.axes == axes[join.out] and alike and not changed:
             target.joins.append(join)
             found.remove(join)
@@ -233,11 +236,11 @@ def made_by(stage: Fused | Reading) -> set[str]:
 
 
 def is_few(axes: Axes) -> bool:
-    """Whether an array of these axes has so few elements that they are variables."""
+    """Whether an array of these axes has few enough elements to hold them in variables."""
     sizes = [int(n.value) for n in axes if isinstance(n, Lit)]
     return bool(axes) and len(sizes) == len(axes) and 1 < prod(sizes) <= FEW
 
 
 def is_element(view: View) -> bool:
-    """Whether it is one element, by numbers."""
+    """Whether a view is one element, at known places."""
     return not view.axes and all(isinstance(i, int) for _, i in view.at)

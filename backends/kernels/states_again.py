@@ -1,7 +1,8 @@
-"""A state that takes one operation on what a loop keeps anyway is computed again where it is read, and not kept.
+"""A pass on nodes: recomputes a state where it is read backwards, instead of keeping all its rows.
 
-So the gradient of an LSTM reads h = o * tanh(c): with o and tanh(c) in memory, h costs a multiplication, and all its
-rows would cost as much memory as either of them.
+An example is the gradient of an LSTM, which reads h = o * tanh(c): the forward loop keeps o and tanh(c) anyway, so h
+costs one multiplication, and its rows need no memory.  It is right if one elementwise operation makes the state from
+kept values, and if only loops that go backwards read its rows; the operation is the same, so the bits are, too.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ CHEAP = ("add", "subtract", "multiply")
 
 @dataclass(frozen=True)
 class _State:
-    """A state with rows that can be computed again.
+    """A state whose rows can be computed again.
 
-    maker: the operation; init: the initial row; now, before: the names of its rows at each step, and of those one step
-    before; traces: by argument of the operation the name of its rows.
+    maker: the operation that computes it; init: the initial row; now, before: the names of all its rows, and of its
+    rows one step earlier; traces: for each argument of the operation, the name of its rows.
     """
 
     maker: Map
@@ -38,7 +39,7 @@ class _State:
 
 
 def with_states_computed_again(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
-    """The nodes, where loops that go backwards compute such states again.  wanted: names that are read afterwards."""
+    """Let loops that go backwards compute such states again.  wanted: names that are read afterwards."""
     found = [*nodes]
     for loop in [n for n in nodes if isinstance(n, Nested)]:
         for state in _states(loop, w):
@@ -48,7 +49,7 @@ def with_states_computed_again(nodes: Sequence[Node], wanted: Collection[str], w
 
 
 def _states(loop: Nested, w: Lowering) -> list[_State]:
-    """The states of a loop all rows of which it keeps, and can compute of others that it keeps."""
+    """The states of a loop whose rows it keeps and can compute from other rows that it keeps."""
     if loop.loop.until is not None:
         return []
     rows = {k.value: k.out for k in loop.loop.keeps if k.rows is None}
@@ -69,7 +70,7 @@ def _states(loop: Nested, w: Lowering) -> list[_State]:
 
 
 def _is_read_backwards(state: _State, nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> bool:
-    """Whether all that read rows of a state begin with the last one, and rows of the step before one by one."""
+    """Whether all readers of a state's rows begin with the last one, and read those one step earlier one by one."""
     names = state.now | state.before
     readers = _readers(nodes, names)
     if not all(isinstance(n, View) and turns(n) and n.out not in wanted for n in readers) or names & {*wanted}:
@@ -83,18 +84,18 @@ def _is_read_backwards(state: _State, nodes: Sequence[Node], wanted: Collection[
 
 
 def _readers(nodes: Sequence[Node], names: Collection[str]) -> list[Node]:
-    """What reads elements of some arrays."""
+    """The nodes that read elements of some arrays."""
     return [n for n in nodes if not isinstance(n, Length) and not {*names}.isdisjoint(n.args)]
 
 
 def _permutes_rows(view: View) -> bool:
-    """Whether it is an array whose rows have their axes in another order."""
+    """Whether a view only permutes the axes of each row."""
     axes = [x[0] for x in view.axes if x is not None and x[1] == WHOLE]
     return not view.at and len(axes) == len(view.axes) and axes[0] == 0 and sorted(axes) == [*range(len(axes))]
 
 
 def _reads_rows(loop: Nested, names: Collection[str], w: Lowering) -> bool:
-    """Whether a loop reads no more of some arrays than rows, for products of matrices and operations on elements."""
+    """Whether a loop reads only rows of some arrays, in products of matrices and elementwise operations."""
     rows = {r.out for r in loop.loop.reads if r.source in names}
     inside = {s.init for s in loop.loop.states} | {loop.loop.steps}
     given = {s.update for s in loop.loop.states} | {k.value for k in loop.loop.keeps} | {loop.loop.until}
@@ -108,7 +109,7 @@ def _reads_rows(loop: Nested, names: Collection[str], w: Lowering) -> bool:
 
 
 def _without_rows(node: Node, state: _State, nodes: Sequence[Node], w: Lowering) -> Sequence[Node]:
-    """A node, where the rows of a state are not kept."""
+    """Rewrite a node for a state whose rows are no longer kept."""
     back = {n.out for n in nodes if isinstance(n, View) and not state.before.isdisjoint(n.args)}
     if isinstance(node, Nested):
         keeps = tuple(k for k in node.loop.keeps if k.out not in state.now | state.before)
@@ -121,7 +122,7 @@ def _without_rows(node: Node, state: _State, nodes: Sequence[Node], w: Lowering)
 
 
 def _before(view: View, state: _State, w: Lowering) -> Sequence[Node]:
-    """The rows of the step before, the last one first: those of each step but the last one, then the initial one."""
+    """Nodes for the rows one step earlier, last one first: those of all steps but the last, then the initial one."""
     rows, both, before = (f"{view.out}@{which}" for which in ("rows", "both", "before"))
     steps, *axes = w.axes(view.out)
     w.name_part(rows, view.out, (steps, *axes))
@@ -132,7 +133,7 @@ def _before(view: View, state: _State, w: Lowering) -> Sequence[Node]:
 
 
 def _computed(view: View, out: str, state: _State, w: Lowering) -> Sequence[Node]:
-    """The rows of a state, the last one first, of what they are computed of.  view: these rows, where they are kept."""
+    """Nodes that compute the rows of a state, last one first.  view: the view of the kept rows, which these replace."""
     names = {a: f"{trace}@back{out}" for a, trace in state.traces.items()}
     for a, name in names.items():
         w.name_part(name, state.traces[a], w.axes(state.traces[a]))
@@ -141,9 +142,9 @@ def _computed(view: View, out: str, state: _State, w: Lowering) -> Sequence[Node
 
 
 def _reading(loop: Nested, back: Collection[str], nodes: Sequence[Node], w: Lowering) -> Nested:
-    """A loop that takes rows of the step before; where it has their axes in another order, it orders each row.
+    """A loop that reads the recomputed rows one step earlier; if it read them permuted, it permutes each row itself.
 
-    back: these rows, where they are kept.
+    back: the names of these rows, where they were kept.
     """
     views = {n.out: n for n in nodes if isinstance(n, View) and n.args[0] in back and _permutes_rows(n)}
     found: list[Node] = []

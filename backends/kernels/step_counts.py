@@ -1,4 +1,4 @@
-"""How many steps a loop inside another one takes, as planned for; what it keeps where it takes none."""
+"""Lowers the start of a nested loop: its number of steps, checks of lengths, and its results if it takes no step."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = ["checked", "idle", "may_take_none"]
 
 
 def may_take_none(nested: Nested) -> bool:
-    """Whether all that a loop keeps is known where it takes no step."""
+    """Whether a loop may take no step: all that it keeps has a start."""
     return all(k.start is not None for k in nested.loop.keeps)
 
 
 def checked(w: Lowering, nested: Nested) -> Expr:
-    """The number of steps of a loop inside another one, after a check that all lengths are what was planned for."""
+    """The number of steps of a nested loop; writes the checks that all lengths are those planned for."""
     loop = nested.loop
     name = w.fresh("k")
     w.code.append(Let(name, Cast(number_of(w.value(loop.steps)), INDEX), INDEX))
@@ -57,7 +57,7 @@ def checked(w: Lowering, nested: Nested) -> Expr:
 
 
 def idle(loop: Loop, outs: Sequence[str], w: Lowering) -> tuple[Stmt, ...]:
-    """What a loop keeps that takes no step.  outs: the places of that."""
+    """Statements that store what a loop keeps if it takes no step.  outs: the places to store to."""
     found: list[Stmt] = []
     for k, out in zip(loop.keeps, outs, strict=True):
         if k.start is None or (k.out in w.homes and w.homes[k.out] == (w.handed_on.get(k.start), ZERO)):

@@ -1,4 +1,4 @@
-"""What of the statements of a step decides how it is written in C."""
+"""Analyses the statements of a step for `print_c.py`, which chooses by them how to write each operation in C."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 MOST_UNROLLED = 40
-"""Statements of a step that is written out several times."""
+"""The most statements of a step that is unrolled."""
 
 
 def is_short(body: tuple[Stmt, ...]) -> bool:
@@ -50,7 +50,7 @@ def is_short(body: tuple[Stmt, ...]) -> bool:
 
 
 def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that something else may be chosen for, or for a sum of one of them and a number."""
+    """The integers of a step that are an option of a choice, or of which an option is a sum with a number."""
     choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
     sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
     made = {x.name: x.value for x in body if isinstance(x, Let)}
@@ -61,9 +61,9 @@ def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
 
 
 def counters(body: tuple[Stmt, ...]) -> dict[str, tuple[Expr, bool]]:
-    """By integer of a step that begins again with 1, or is one more than before, what it was, and when it begins again.
+    """For each integer of a step that is either set to 1 or incremented: its old value, and when it is set to 1.
 
-    That is: whether where the condition of the choice holds.
+    That is True if it is set to 1 where the condition of its choice holds, False if where it does not.
     """
     made = {x.name: x.value for x in body if isinstance(x, Let)}
     found: dict[str, tuple[Expr, bool]] = {}
@@ -84,7 +84,7 @@ def counters(body: tuple[Stmt, ...]) -> dict[str, tuple[Expr, bool]]:
 
 
 def places(body: tuple[Stmt, ...]) -> set[str]:
-    """The variables of a step that places are, or are made of by sums and choices."""
+    """The variables of a step that are places, or of which places are made by sums and choices."""
     made = {x.name: x.value for x in inside(body) if isinstance(x, Let)}
     todo = [name for x in inside(body) for place in _indices(x) for name in variables(place)]
     found: set[str] = set()
@@ -101,26 +101,26 @@ def places(body: tuple[Stmt, ...]) -> set[str]:
 
 
 def _indices(x: Stmt) -> Iterator[Expr]:
-    """The places of which a statement tells, or where it reads."""
+    """Yield the indices in a statement: where it points, stores or loads."""
     if isinstance(x, Point | Store):
         yield x.index
     yield from (read.index for value in expressions(x) for read in loads(value))
 
 
 def hands_on(body: tuple[Stmt, ...]) -> bool:
-    """Whether a step moves what one variable was to another: in several steps at once, names do that."""
+    """Whether a step copies one state variable to another: unrolled, such copies become renamings."""
     moved = {x.name: x.value for x in body if isinstance(x, Set)}
     return any(isinstance(value, Var) and value.name in moved for value in moved.values())
 
 
 def fills_vectors(x: For) -> bool:
-    """Whether a loop is of as few elements as some vector registers have: gcc writes it out before it makes vectors."""
+    """Whether a loop has as few elements as some vector registers: gcc would unroll it before it vectorizes it."""
     innermost = not any(isinstance(y, For | Steps | Inner | Helper) for y in x.body)
     return isinstance(x.count, Lit) and x.count.value in (4, 8, 12, 16) and innermost
 
 
 def is_apart(index: Expr) -> bool:
-    """Whether what is stored there lies apart from what the next run of a loop stores, by a number."""
+    """Whether stores at this index in consecutive iterations are a fixed number of elements apart."""
     match index:
         case Lit():
             return True
@@ -132,7 +132,7 @@ def is_apart(index: Expr) -> bool:
 
 
 def multiplies(x: Expr) -> bool:
-    """Whether it is made of a product of floats."""
+    """Whether an expression contains a product of floats."""
     match x:
         case Do(op=op, args=args, of=of):
             return (op in ("multiply", "square") and np.dtype(of).kind == "f") or any(map(multiplies, args))
@@ -142,22 +142,22 @@ def multiplies(x: Expr) -> bool:
 
 
 def is_number(x: float, dtype: str) -> bool:
-    """Whether it is a number, of floats."""
+    """Whether x is a float other than NaN."""
     return np.dtype(dtype).kind == "f" and not math.isnan(x)
 
 
 def is_signed(dtype: str) -> bool:
-    """Whether it is one of integers with a sign."""
+    """Whether a dtype is one of signed integers."""
     return np.dtype(dtype).kind == "i"
 
 
 def is_power_of_two(x: float) -> bool:
-    """Whether it is a power of two, as an integer: compilers are told of shifts and masks."""
+    """Whether x is an integer and a power of two: divisions by it are written as shifts and masks."""
     return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)
 
 
 def bare(text: str) -> str:
-    """A text without the parentheses around all of it."""
+    """A text without parentheses that enclose all of it."""
     depth = 0
     for i, c in enumerate(text):
         depth += (c == "(") - (c == ")")

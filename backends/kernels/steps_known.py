@@ -1,4 +1,7 @@
-"""What is known of the numbers of a loop's steps: how far they move, which are places, what holds these in range."""
+"""Analyses the integers of a loop's steps: how far each moves per step, which are places, how these are clamped.
+
+`places_in_range.py` uses it to find the steps in which no place is out of range.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,13 @@ __all__ = ["HeldPlace", "KnownSteps", "MovingPlace", "known_steps", "wrapped"]
 
 @dataclass(frozen=True)
 class MovingPlace:
-    """A number: a sum of variables as they are before the first step, each some times, and a constant."""
+    """The form of a number: a linear combination of variables, with integer factors, plus a constant."""
 
     times: tuple[tuple[str, int], ...] = ()
     constant: int = 0
 
     def plus(self, other: MovingPlace, sign: int) -> MovingPlace:
-        """The sum of two, or the difference."""
+        """The sum of two forms (sign 1), or their difference (sign -1)."""
         found = dict(self.times)
         for name, k in other.times:
             found[name] = found.get(name, 0) + sign * k
@@ -60,10 +63,11 @@ class MovingPlace:
 
 @dataclass
 class KnownSteps:
-    """What is known of steps: by name the form of a number, None where there is none; by which numbers others move.
+    """What is known of the integers of a step.
 
-    once: what is set once in a step; moves: by name how far it moves from step to step; ones: what must be 1 for that.
-    checks: by name of a place its form, and the length of its axis; held: by name of what is held in range what is.
+    forms: the form of each number, None where it has none.  once: the variables that are set once in a step; moves: how
+    far each moves from step to step; ones: for some, the variable that must be 1 for that.  checks: for each place, its
+    form and the length of its axis; held: the clamped places.
     """
 
     var: str
@@ -75,7 +79,7 @@ class KnownSteps:
     held: dict[str, HeldPlace] = field(default_factory=dict[str, "HeldPlace"])
 
     def form(self, x: Expr) -> MovingPlace | None:
-        """The form of a number."""
+        """The form of an expression; None where it has none."""
         match x:
             case Lit(value=int() as value, dtype="int64"):
                 return MovingPlace((), int(value))
@@ -89,18 +93,18 @@ class KnownSteps:
         return None
 
     def slope(self, form: MovingPlace) -> int | None:
-        """How far a number moves from step to step; None where that is not known."""
+        """How far a form moves from step to step; None if unknown."""
         if any(name in self.once and name not in self.moves for name, _ in form.times):
             return None
         return sum(k * self.moves.get(name, 0) for name, k in form.times)
 
     def moves_by(self, x: Expr) -> int | None:
-        """How far the number moves that a value is; None where that is not known."""
+        """How far an expression moves from step to step; None if unknown."""
         form = self.form(x)
         return None if form is None else self.slope(form)
 
     def look(self, body: Sequence[Stmt]) -> None:
-        """Note the numbers of a body in order."""
+        """Note the integers of a body, in order."""
         for x, after in zip_longest(body, body[1:]):
             match x:
                 case Let(name=name, value=value):
@@ -132,7 +136,7 @@ class KnownSteps:
 
 
 def known_steps(x: Steps, every: Sequence[Stmt]) -> KnownSteps:
-    """What is known of the steps of a loop."""
+    """Analyse the steps of a loop.  every: all statements in them."""
     sets = Counter(s.name for s in every if isinstance(s, Set))
     once = {s.name for s in x.body if isinstance(s, Set) and sets[s.name] == 1}
     made = {s.name for s in every if isinstance(s, Let | Set | Declare | Point)} - once
@@ -149,7 +153,7 @@ def known_steps(x: Steps, every: Sequence[Stmt]) -> KnownSteps:
 
 @dataclass(frozen=True)
 class HeldPlace:
-    """A number held in an axis, as max(place, 0): the place itself, where that is in the axis and tests hold."""
+    """A place clamped to an axis, as max(place, 0): it equals `place` where that is in the axis and all tests hold."""
 
     place: Expr
     length: Expr
@@ -157,7 +161,7 @@ class HeldPlace:
 
 
 def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, HeldPlace]]:
-    """What places are held in their axes by."""
+    """Yield the names of clamped places."""
     lets = {x.name: x.value for x in inside(body) if isinstance(x, Let) and x.dtype == INDEX}
     for place, length in _compared(body):
         name = place.arg if isinstance(place, Cast) else place
@@ -168,7 +172,7 @@ def _held(body: Sequence[Stmt], known: KnownSteps) -> Iterator[tuple[str, HeldPl
 
 
 def _compared(body: Sequence[Stmt]) -> Iterator[tuple[Expr, Expr]]:
-    """The places that are compared with the length of an axis, and these lengths."""
+    """Yield the places that are checked against the length of an axis, and these lengths."""
     for x, after in pairwise(body):
         if place := wrapped(x, after):
             yield place[1:]
@@ -179,7 +183,7 @@ def _compared(body: Sequence[Stmt]) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _let_go(x: Expr, length: Expr, lets: Mapping[str, Expr], known: KnownSteps) -> tuple[Expr, tuple[Expr, ...]] | None:
-    """What is held in an axis of a length, and tests of whether it is what holds it where it is in it."""
+    """The unclamped place, and the tests under which clamping changes nothing where the place is in the axis."""
     while isinstance(x, Var) and x.name in lets:
         x = lets[x.name]
     if not isinstance(x, Do) or x.of != INDEX or x.op not in ("maximum", "minimum", "remainder"):
@@ -201,7 +205,7 @@ def _let_go(x: Expr, length: Expr, lets: Mapping[str, Expr], known: KnownSteps) 
 
 
 def wrapped(x: Stmt, test: Stmt) -> tuple[str, Expr, Expr] | None:
-    """The variable, the place and the length of a place that may count from the end, and is compared next."""
+    """The variable, the place and the length of a check: a place that may count from the end, and the test after it."""
     match x, test:
         case (
             Let(name=name, value=Do(op="where", args=(below, Do(op="add", args=(place, length)), same)), dtype="int64"),

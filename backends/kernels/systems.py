@@ -1,4 +1,7 @@
-"""Writes linear algebra on matrices: calls of NumPy's inner loops, and of routines of LAPACK."""
+"""Lowers linear algebra: systems, inverses and factorizations call NumPy's inner loops or LAPACK's routines.
+
+Where there is no solution, the kernel fails, and array steps report the error.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ __all__: list[str] = []
 
 @written.register(Solve)
 def _solve(node: Solve, w: Lowering) -> None:
-    """Small systems are written out where it is known how NumPy solves them."""
+    """Write a `Solve` node; a small system is written out if it is known how NumPy solves it."""
     lead = w.axes(node.args[0])[:-2]
     if len(node.args) > 1 and w.axes(node.args[1])[: len(lead)] != lead:
         raise NoForm("systems of stacks that broadcast")
@@ -48,7 +51,7 @@ def _solve(node: Solve, w: Lowering) -> None:
 
 
 def _called(node: Solve, arrays: Sequence[str], out: str, lead: Axes, w: Lowering) -> None:
-    """The call, for a stack of matrices; array steps run if there is no solution: then the inner loop returns NaN."""
+    """Write the call, for a stack of matrices; the kernel fails if the result has NaN, as without a solution."""
     dtype, skipped = node.dtype, len(w.axes(node.args[0])) - 2
     axes = [w.axes(x)[skipped:] for x in (*node.args, node.out)]
     apart = [[times(s, item_size(dtype)) for s in packed(x)] for x in axes]
@@ -67,7 +70,7 @@ def _called(node: Solve, arrays: Sequence[str], out: str, lead: Axes, w: Lowerin
 
 @written.register(Factored)
 def _factored(node: Factored, w: Lowering) -> None:
-    """Routines write onto what they are given: columns, one after the other."""
+    """Write a call of a LAPACK routine, which overwrites its argument, stored column by column."""
     if w.device:
         raise NoForm(f"{node.op} is a routine of LAPACK")
     dtype, (n, *_) = node.dtype, w.axes(node.args[-1])
@@ -95,7 +98,7 @@ def _factored(node: Factored, w: Lowering) -> None:
 
 
 def _turned(w: Lowering, value: Value, axes: Axes, into: str) -> None:
-    """Store the columns of a matrix, one after the other."""
+    """Write a copy of a matrix that is stored column by column."""
     (i, j), (row, column) = w.places(axes)
     element: Expr = element_of(value, (row, column), axes)
     store = Store(into, plus(times(column, axes[0]), row), element)

@@ -1,12 +1,12 @@
 """Products by tensor cores, as CUDA text: they round as other instructions do, but add in another order.
 
 float64: a warp multiplies 8 rows of 4 elements by 4 rows of 8 (`mma.m8n8k4`).  float32: 16 rows of 8 by 8 rows of 8
-(`mma.m16n8k8`), of which the tensor cores see the upper 11 bits of each number.  So each is taken apart into two parts
-of 11 and 12 bits, and three of the four products of parts are added; the last one is below what float32 keeps.  What
-is not finite, or is when it is rounded, has no parts: they make the sums no numbers, and these are computed once more.
-Both from compute capability 8.0.
+(`mma.m16n8k8`), where tensor cores read only the upper 11 bits of each number.  So each number is split into two parts
+of 11 and 12 bits, and three of the four products of parts are added; the fourth is below the precision of float32.
+A number that is infinite or NaN, or becomes infinite when it is rounded, cannot be split: then a sum is NaN and is
+computed again without tensor cores.  Both need compute capability 8.0.
 
-All warps of a block run the same number of these instructions, those without elements with zeros.
+All warps of a block run the same number of these instructions; warps without elements multiply zeros.
 
 [Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022]
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 __all__ = ["SHORT_PRODUCTS", "TENSOR_ROWS", "TENSOR_TILES"]
 
 SHORT_PRODUCTS = "SHORT_PRODUCTS"
-"""Defined in front of a text whose products of float32 may drop the lower parts: see `Program.matmul_precision`."""
+"""The macro that lets products of float32 drop the lower parts: see `Program.matmul_precision`."""
 
 TENSOR = """\
 #if __CUDA_ARCH__ >= 800
@@ -25,8 +25,8 @@ TENSOR = """\
     : "+d"((c)[0]), "+d"((c)[1]) : "d"(a), "d"(b))
 #endif
 """
-"""c += a b: of the thread with the number t in its warp a is the element (t / 4, t % 4), b (t % 4, t / 4), and c are
-(t / 4, 2 (t % 4)) and the next one."""
+"""MMA computes c += a b.  The thread with number t in its warp has the elements (t / 4, t % 4) of a, (t % 4, t / 4) of
+b, and (t / 4, 2 (t % 4)) and the next one of c."""
 
 TENSOR_ROWS = f"""{TENSOR}\
 INLINE void tensor_rows(const float64 *stage, const char *w, int64 wk, int64 wn, char *const *to, int64 ys, int64 k,
@@ -48,7 +48,7 @@ INLINE void tensor_rows(const float64 *stage, const char *w, int64 wk, int64 wn,
 #define tensor_rows rows_product<float64>
 #endif
 """
-"""As `rows_product`, of 8 rows."""
+"""`tensor_rows`: like `rows_product`, for 8 rows."""
 
 TENSOR_TILES = f"""\
 INLINE float32 sum_of(const char *a, int64 ac, const float32 *y, int next, int64 k) {{
@@ -181,9 +181,9 @@ INLINE int strip_sums(const char *a, int64 rows, int64 k, int64 ar, int64 ac, co
 }}
 #endif
 """
-"""What a warp does for `tile_sums` (float64), and `strip_sums`, which stands for it in float32.
+"""The work of a warp in `tile_sums` (float64), and `strip_sums`, which replaces `tile_sums` in float32.
 
-The elements of a thread are those that the manual of the instructions says.  In float32 each thread fetches what it
-multiplies of the other factor itself, four elements at once and some rounds ahead, so that nobody waits for anybody.
-The rows of what is held are ordered accordingly (`turned_row`).
+The elements of each thread are those that the manual of the instructions defines.  In float32 each thread prefetches
+its own elements of the other factor, four at once and some rounds ahead, so that no barrier is needed; the rows of the
+held factor are ordered accordingly (`turned_row`).
 """

@@ -1,4 +1,4 @@
-"""Which axes must be equally long, by what loops and nodes do with them."""
+"""Finds the axes that must be equally long, by what loops and nodes do with them; see `sizes.py`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     """Pairs of axes that must be equally long unless one of them has length 1."""
     yield from _ties_of_loop(body.loop, ndim)
     for node in walk(body.root.nodes):
-        if any(name not in ndim for name in (*node.outs, *node.args)):  # on a side that does not run
+        if any(name not in ndim for name in (*node.outs, *node.args)):  # it is on a side that does not run
             continue
         if isinstance(node, Nested):
             yield from _ties_of_loop(node.loop, ndim)
@@ -92,7 +92,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
 
 
 def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
-    """Of what only moves elements."""
+    """Yield the ties of nodes that only move elements."""
     out, n = node.out, ndim[node.out]
     if isinstance(node, View):
         whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] in (WHOLE, REVERSED)]
@@ -131,7 +131,7 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
 
 
 def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
-    """Of products and systems."""
+    """Yield the ties of products and systems."""
     out, n = node.out, ndim[node.out]
     if isinstance(node, Products):
         a, b = node.args
@@ -168,12 +168,12 @@ def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[A
             yield (a, 0), (a, 1)
         if len(node.args) == 2:
             yield (a, 1), (b, 0)
-        last = node.op == "lu_factor"  # whose rows are one more
+        last = node.op == "lu_factor"  # its result has one row more
         yield from (((out, i), (b, i)) for i in range(last, n))
 
 
 def classes_of(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:
-    """The axes that are equally long, together; those of length 1 are left out."""
+    """The sets of equally long axes; axes of length 1 are left out."""
     found = _Classes(ones)
     for one, other in ties(body, ndim):
         found.unite(one, other)
@@ -186,7 +186,7 @@ def classes_of(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[lis
 
 
 class _Classes:
-    """Sets of equally long axes, without those of length 1."""
+    """Unites axes into sets of equal length, except those of length 1 (union-find)."""
 
     def __init__(self, ones: set[Axis]) -> None:
         self.ones, self.parent = ones, dict[Axis, Axis]()

@@ -1,12 +1,12 @@
-"""Products of matrices in registers: the same bits as NumPy's, where that adds products up in this order, and faster.
+"""C functions that multiply small matrices faster than BLAS, and the trials that decide where they have NumPy's bits.
 
-BLAS is made for large matrices, and a loop multiplies small ones by the same weights at every step.  Here the right
+BLAS is made for large matrices, while a loop multiplies small ones by the same weights at every step.  Here the right
 matrix is laid out once as panels, of as many columns as some vector registers hold; tiles of rows by such a panel are
 added up in registers.  An element is the sum of its products one after the other, each rounded once with its addition.
 
-NumPy's loop calls BLAS, which for most small matrices adds in just this order; for vectors, and where several sums are
-kept for one element, it does not.  The order depends on lengths and strides, never on values: so it is found out by a
-trial, for each product of a plan, and so is which of the two takes less time (`better`).
+NumPy's loop calls BLAS, which for most small matrices adds in just this order, but not for vectors, and not where it
+keeps several sums for one element.  The order depends on lengths and strides, never on values: so a trial for each
+product of a plan finds out whether the bits are the same, and which way takes less time (`better`).
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ __all__ = [
 ]
 
 FUNCTIONS = ("product", "panels", "dot", "across", "dots")
-"""What the functions are called among the inner loops of a kernel."""
+"""The names of the functions among the inner loops of a kernel."""
 
 MOST = 1 << 20
-"""Bytes of panels, at most: larger matrices are cut in blocks for the caches, as BLAS does."""
+"""The most bytes of panels: larger matrices are left to BLAS, which divides them into blocks for the caches."""
 SPACE = 64
-"""Bytes by which a row of the last panel may be longer than what is left of a row."""
+"""The bytes by which a row of the last panel may be longer than the remaining columns."""
 _LONGEST = 1 << 24
-"""Multiplications, at most, of a product that is tried."""
+"""The most multiplications of a product that is tried."""
 _SEEDS = 16
 _GAIN = 0.95
-"""Tiles take memory for their panels: they are to take at most so much of the time of NumPy's loop."""
+"""Tiles must take at most this fraction of the time of NumPy's loop, since their panels take memory."""
 _LONG = 2048
-"""Elements of vectors, beyond which a call of BLAS costs nothing beside the product."""
+"""The length of vectors beyond which the time of a call of BLAS is negligible."""
 
 _HEAD = f"""\
 typedef long long int64; typedef float float32; typedef double float64;
@@ -293,10 +293,10 @@ int64 {NAME}(char **G, const int64 *N, void **F)
 
 @dataclass(frozen=True)
 class TiledProduct:
-    """A product that may be made of tiles, or one of vectors.
+    """A product of matrices that may be made of tiles, or a product of vectors.
 
-    dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.
-    apart: whether it is certain that it is not of a matrix and itself.
+    dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.  apart:
+    whether both factors are certainly different arrays.
     """
 
     dtype: str
@@ -309,13 +309,13 @@ class TiledProduct:
 
 @cache
 def library() -> Build:
-    """The functions of this file, the same for all kernels: they are compiled once."""
+    """The build of the functions of this file, which are the same for all kernels and are compiled once."""
     return Build(_TEXT)
 
 
 @cache
 def _functions() -> dict[tuple[str, str], int]:
-    """By what they do and dtype the addresses of the functions of a library that is there."""
+    """The addresses of the functions of the compiled library, by name and dtype."""
     found = (ctypes.c_void_p * 10)()
     library().function(None, None, found)
     names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
@@ -323,39 +323,39 @@ def _functions() -> dict[tuple[str, str], int]:
 
 
 def address(what: str, dtype: str) -> int:
-    """The address of one of `FUNCTIONS` for a dtype.  The library must be there."""
+    """The address of one of `FUNCTIONS` for a dtype.  The library must be compiled."""
     return _functions()[what, dtype]
 
 
 def better(tiles: TiledProduct) -> bool:
-    """Whether a product is made of tiles: they have NumPy's bits and take less time.  The library must be there."""
+    """Whether tiles have NumPy's bits and take less time.  The library must be compiled."""
     vectors = tiles.dims[0] == tiles.dims[2] == 1
     return agree(tiles) and (tiles.dims[1] <= _LONG if vectors else faster(tiles))
 
 
 @lru_cache(maxsize=1_000)
 def agree(tiles: TiledProduct) -> bool:
-    """Whether a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
+    """Whether a trial finds that a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
     large = m * k * n > _LONGEST or k * (n * item + SPACE) > MOST
-    symmetric = tiles.left == tiles.right[::-1]  # of a matrix and itself, turned, NumPy computes one half
+    symmetric = tiles.left == tiles.right[::-1]  # it may be x @ x.T, of which NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
         return False
     trial = ProductTrial(tiles)
-    seeds = range(_SEEDS if m * n == 1 else 1)  # half of the numbers added in another order have the same bits
+    seeds = range(_SEEDS if m * n == 1 else 1)  # a single sum in another order has the same bits in half of all cases
     return all(trial.agree(*values) for seed in seeds for values in values_of(tiles.dtype, tiles.dims, seed))
 
 
 @lru_cache(maxsize=1_000)
 def faster(tiles: TiledProduct) -> bool:
-    """Whether a product made of tiles takes clearly less time than NumPy's loop."""
+    """Whether a trial finds that a product made of tiles takes clearly less time than NumPy's loop."""
     trial = ProductTrial(tiles)
     return trial.seconds(trial.tiled) < _GAIN * trial.seconds(trial.plain)
 
 
 class ProductTrial(PlainProduct):
-    """Memory for two matrices and two results, and both ways from the former to the latter."""
+    """A trial: memory for two matrices and two results, and both ways to compute them."""
 
     def __init__(self, tiles: TiledProduct) -> None:
         (m, k, n), dtype = tiles.dims, tiles.dtype
@@ -371,7 +371,7 @@ class ProductTrial(PlainProduct):
         self.multiplied = call_of(address("product", dtype), (self.a, self.panels, self.other), (m, k, n), tiles.left)
 
     def tiled(self) -> None:
-        """As tiles, with what belongs to each step."""
+        """Compute the product by tiles, including the layout of panels if each step does that."""
         if not self.tiles.once:
             self.laid()
         self.multiplied()
@@ -385,6 +385,6 @@ class ProductTrial(PlainProduct):
         return same_bits(self.out, self.other)
 
     def seconds(self, way: Callable[[], None]) -> float:
-        """The least seconds of a way."""
+        """The least seconds that a way takes in some runs."""
         self.laid()
         return least_seconds(way)

@@ -1,4 +1,4 @@
-"""Products of matrices by NumPy's inner loop, for elements that tell orders of additions and ways of rounding apart."""
+"""Helpers of trials: products by NumPy's inner loop, for elements by which orders of additions and rounding differ."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scanopt.backends.kernels.numpy_loops import inner_loop
 __all__ = ["PlainProduct", "call_of", "least_seconds", "matrix_of", "same_bits", "values_of"]
 
 _TRIES = 5
-"""So often each way is timed."""
+"""The number of runs by which each way is timed."""
 
 
 def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Two matrices at a time: elements of all sizes, tiny ones, and those that are no numbers.  dims: m, k and n."""
+    """Yield pairs of matrices: with elements of all sizes, tiny ones, zeros, infinities and NaN.  dims: m, k and n."""
     rng = np.random.default_rng(seed)
     m, k, n = dims
     tiny = float(np.finfo(dtype).tiny) ** 0.5
@@ -39,7 +39,7 @@ def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator
 
 
 class PlainProduct:
-    """Memory for two matrices and their product.  dims: m, k and n; left, right: strides in bytes."""
+    """Memory for two matrices and their product by NumPy's loop.  dims: m, k and n; left, right: strides in bytes."""
 
     def __init__(self, dtype: str, dims: tuple[int, int, int], left: tuple[int, int], right: tuple[int, int]) -> None:
         m, k, n = dims
@@ -53,7 +53,7 @@ class PlainProduct:
         self.plain = call_of(matmul, (self.a, self.b, self.out), (1, m, k, n), strides, data)
 
     def product(self, a: Any, b: Any) -> Any:
-        """What NumPy's loop gives."""
+        """Compute the product of two matrices by NumPy's loop."""
         self.put(a, b)
         self.plain()
         return self.out.copy()
@@ -71,7 +71,7 @@ def same_bits(x: Any, y: Any) -> bool:
 
 
 def least_seconds(way: Callable[[], None]) -> float:
-    """The least seconds of a way."""
+    """The least seconds that a function takes in some runs."""
     found = []
     for _ in range(_TRIES):
         start = perf_counter()
@@ -81,7 +81,7 @@ def least_seconds(way: Callable[[], None]) -> float:
 
 
 def matrix_of(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> Any:
-    """A matrix that lies so in memory."""
+    """Allocate a matrix with these strides, in bytes."""
     item = np.dtype(dtype).itemsize
     size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + item
     memory = np.zeros(-(-size // item), dtype)
@@ -91,7 +91,7 @@ def matrix_of(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> A
 def call_of(
     function: int, arrays: Sequence[Any], dims: Sequence[int], strides: Sequence[int], data: int = 0
 ) -> Callable[[], None]:
-    """An inner loop with what it is given."""
+    """Bind an inner loop to its arguments; return a function that calls it."""
     made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
     given = [array("Q", [x.ctypes.data for x in arrays]), array("q", dims), array("q", strides)]
 

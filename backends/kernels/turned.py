@@ -1,11 +1,11 @@
-"""Products with a factor that lies turned, as the transpose of weights does: NumPy's loop tells BLAS so, and copies
-nothing.
+"""Decides by trials how to multiply by a transposed factor, as the transpose of weights, without copying it.
 
-BLAS then moves elements into panels of its own in another way, and for some sizes adds them up in another order.  That
-depends on lengths and strides, never on values: a trial finds out whether the bits are those of packed factors.
+Array steps of exact programs copy such a factor to C order.  NumPy's loop can also pass it to BLAS with its own
+strides; BLAS then packs elements in another way, and for some sizes adds them up in another order.  That depends on
+lengths and strides, never on values: a trial finds out whether the bits are those of packed factors (`as_it_lies`).
 
-Where they are not, and the right factor is the one that lies turned, the product may be made as that of its columns,
-which lie one after the other, by panels of the left factor: tiles, of which the result is turned.
+If they are not, and only the right factor is transposed, its columns, which are contiguous, may be multiplied by panels
+of the left factor: tiles whose result is stored transposed (`across`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds
 __all__ = ["across", "as_it_lies"]
 
 _LONGEST = 1 << 27
-"""Multiplications, at most, of a product that is tried."""
+"""The most multiplications of a product that is tried."""
 _SLOWER = 1.1
-"""A product as it lies may take so much longer than that of copies."""
+"""How much longer a product without a copy may take than one with copies."""
 
 
 @lru_cache(maxsize=1_000)
 def as_it_lies(product: TiledProduct) -> bool:
-    """Whether NumPy's loop gives the bits for factors as they lie that it gives for packed ones, about as fast."""
+    """Whether NumPy's loop, for factors with their own strides, has the bits of packed ones and is about as fast."""
     (m, k, n), alike = product.dims, product.left == product.right[::-1]
-    of_itself = alike and m == n and not product.apart  # perhaps: then NumPy computes one half
+    of_itself = alike and m == n and not product.apart  # it may be x @ x.T, of which NumPy computes one half
     if of_itself or m * k * n > _LONGEST or min(m, k, n) < 2:
         return False
     turned = PlainProduct(product.dtype, product.dims, product.left, product.right)
@@ -48,9 +48,9 @@ def as_it_lies(product: TiledProduct) -> bool:
 
 @lru_cache(maxsize=1_000)
 def across(product: TiledProduct) -> bool:
-    """Whether tiles of the columns of the right factor give the bits of packed factors, about as fast.
+    """Whether tiles of the columns of the right factor have the bits of packed factors and are about as fast.
 
-    The library of tiles must be there.
+    The library of tiles must be compiled.
     """
     (m, k, n), dtype = product.dims, product.dtype
     if m * k * n > _LONGEST or min(m, k, n) < 2:

@@ -1,6 +1,6 @@
-"""Operations on elements that are read backwards are done on arrays read backwards: f(X)[::-1] = f(X[::-1]).
+"""A pass on the nodes of a program: reverses arrays before elementwise operations, by f(X)[::-1] = f(X[::-1]).
 
-So a loop that goes through them computes each row itself, and what they are computed of may be written backwards.
+Then a loop that goes backwards through f(X) can compute each row itself, and X may be stored backwards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["turned_first", "turns"]
 def turned_first(
     nodes: Sequence[Node], wanted: Collection[str], types: MutableMapping[str, TensorType]
 ) -> tuple[Node, ...]:
-    """The nodes.  wanted: names that are read after them; types: of all names, to which those made here are added."""
+    """Rewrite the nodes.  wanted: names that are read after them; types: of all names; names made here are added."""
     found: list[Node] = []
     readers: dict[str, list[Node]] = {}
     for n in reversed(nodes):
@@ -35,7 +35,7 @@ def turned_first(
 
 
 def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType]) -> list[Node]:
-    """An operation on arrays read backwards in place of itself and views of it."""
+    """The operation on reversed arrays that replaces an operation and the reversed views of it."""
     out, *others = (v.out for v in views)
     made: dict[str, View] = {}
     for a in n.args:
@@ -53,6 +53,6 @@ def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType
 
 
 def turns(view: View) -> bool:
-    """Whether it is all rows of an array, the last one first."""
+    """Whether a view is all rows of an array, the last one first."""
     rest = tuple((i, WHOLE) for i in range(1, len(view.axes)))
     return bool(rest) and not view.at and view.axes == ((0, REVERSED), *rest)

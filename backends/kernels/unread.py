@@ -1,4 +1,7 @@
-"""What loops inside loops keep and nothing reads is not kept, as of checks: each step makes them where they stand."""
+"""A pass on steps, nested ones included: removes those that nothing reads and that cannot raise or have effects.
+
+A loop that is there only for checks keeps one row, since a loop must keep something.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ __all__ = ["without_unread"]
 
 
 def without_unread(steps: Sequence[Step], wanted: Collection[str]) -> tuple[Step, ...]:
-    """Steps that make what is read, and what may raise.  wanted: names that are read afterwards."""
+    """Keep only the steps whose results are read or that may raise.  wanted: names that are read afterwards."""
     read, found = {*wanted}, list[Step]()
     for x in reversed(steps):
         new = _needed(x, read)
@@ -40,5 +43,5 @@ def _needed(x: Step, read: Set[str]) -> Step | None:
 
 
 def _may_raise(steps: Sequence[Step]) -> bool:
-    """Whether some step may raise."""
+    """Whether any step may raise or has an effect."""
     return any(isinstance(x, Compute) and (x.op.can_raise or x.op.spec.effect) for x in all_steps(steps))

@@ -1,4 +1,7 @@
-"""What nothing reads the elements of is not made: rows that are kept only because something asks for their shape."""
+"""A pass on the nodes of a program: removes arrays of which nothing reads the elements, only perhaps the shape.
+
+Lengths are known when a kernel is planned, so an array is not needed for its shape.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,7 @@ __all__ = ["without_unused"]
 
 
 def without_unused(nodes: Sequence[Node], wanted: Collection[str], counts: Collection[str]) -> tuple[Node, ...]:
-    """The nodes of a program without those.  wanted: names that are read after them; counts: numbers that are known
-    where a kernel is planned."""
+    """Remove such nodes.  wanted: names that are read after them; counts: numbers known when a kernel is planned."""
     known = _known(nodes, counts)
     rows: dict[str, str] = {}
     for n in nodes:
@@ -51,12 +53,12 @@ def without_unused(nodes: Sequence[Node], wanted: Collection[str], counts: Colle
 
 
 def _has_all(view: View) -> bool:
-    """Whether it has all elements of an array, rows backwards perhaps."""
+    """Whether a view has all elements of an array, some axes perhaps reversed."""
     return not view.at and all(x is not None and x[1] in (WHOLE, REVERSED) for x in view.axes)
 
 
 def _known(nodes: Sequence[Node], counts: Collection[str]) -> frozenset[str]:
-    """The numbers that follow from those and from lengths that no step decides."""
+    """The numbers that follow from `counts` and from lengths that no step decides."""
     found, open_lengths = {*counts}, set[str]()
     for n in walk(nodes):
         sizes = n.ends if isinstance(n, View) else n.args if isinstance(n, Diagonal | Draw | Evenly) else ()
@@ -69,14 +71,14 @@ def _known(nodes: Sequence[Node], counts: Collection[str]) -> frozenset[str]:
 
 
 def _only_makes(n: Node, known: Collection[str]) -> bool:
-    """Whether it does nothing else than make a value: it cannot find that anything is wrong."""
+    """Whether a node does nothing but make a value: it has no check that may fail."""
     if isinstance(n, View):
         return not n.at and all(end in known for end in n.ends)
     return isinstance(n, Reshape | SumTo) or (isinstance(n, Map) and not isinstance(n, Lookup))
 
 
 def _reduced(node: Nested, needed: Collection[str], rows: Mapping[str, str], known: Collection[str]) -> Nested:
-    """A loop that keeps and reads what is needed.  rows: of arrays with a row for each step, the number of these."""
+    """A loop that keeps and reads only what is needed.  rows: for arrays with one row per step, the number of steps."""
     loop = node.loop
     keeps = tuple(k for k in loop.keeps if k.out in needed) or loop.keeps[:1]
     inside = {s.update for s in loop.states} | {k.value for k in keeps}

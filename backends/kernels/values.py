@@ -1,4 +1,4 @@
-"""Where values are while a kernel is written: scalars in expressions, arrays as pointers with strides."""
+"""The values of names while a kernel is written: scalars as expressions, arrays as pointers with strides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Axes = tuple[Expr, ...]
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number: an expression that can be repeated."""
+    """A number: an expression that may be evaluated repeatedly."""
 
     value: Expr
     dtype: str
@@ -24,11 +24,12 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Pick:
-    """Places along an axis of an array, looked up in another array: pointer, of places in range.
+    """An axis of an array that is replaced by places looked up in an index array.
 
-    first, axes: which axes of the result it has.  stride: how far apart the places lie.  ends: of each place an array
-    says where the places end that follow it one by one, and the variable `runs` how often that is; "" if not known.
-    moved: by how much the places differ from their numbers, where that is known.
+    pointer: of the index array, whose places are in range.  first, axes: the first of the axes that replace it, and
+    their lengths.  stride: of the axis.  ends: a pointer to an array that says, for each place, where its run of
+    consecutive places ends, and runs: the variable with the number of runs; "" if not known.  moved: the difference
+    between each place and its own index, where known.
     """
 
     pointer: str
@@ -40,7 +41,7 @@ class Pick:
     moved: Expr | None = None
 
     def at(self, places: Sequence[Expr]) -> Expr:
-        """How far on the elements are at some places of the result."""
+        """The offset of the element at some places of the result, in elements."""
         if self.moved is not None:
             return times(plus(places[self.first], self.moved), self.stride)
         own = zip(places[self.first :], self.axes, packed(self.axes), strict=False)
@@ -50,9 +51,9 @@ class Pick:
 
 @dataclass(frozen=True)
 class Array:
-    """Elements from a pointer on, their axes and strides counted in elements.
+    """An array in memory: the pointer to its first element, its axes, and its strides in elements.
 
-    picks: of axes along which places are looked up, which have no strides.
+    picks: for axes along which places are looked up, which have no strides.
     """
 
     pointer: str
@@ -63,31 +64,31 @@ class Array:
 
     @property
     def packed(self) -> bool:
-        """Whether the elements lie one after the other, in order."""
+        """Whether the elements are contiguous, in C order."""
         pairs = zip(self.strides, packed(self.axes), self.axes, strict=True)
         return not self.picks and all(a == b or n == ONE for a, b, n in pairs)
 
     def within(self, axes: Axes) -> Axes:
-        """The strides by which it broadcasts to more axes."""
+        """The strides by which the array broadcasts to these axes."""
         lead = len(axes) - len(self.axes)
         spread = (ZERO if n == ONE else s for s, n in zip(self.strides, self.axes, strict=True))
         return (ZERO,) * lead + tuple(spread)
 
     def fills(self, axes: Axes) -> bool:
-        """Whether it has these axes and is packed."""
+        """Whether the array has exactly these axes and is packed."""
         return self.axes == axes and self.packed
 
     def at(self, places: Sequence[Expr], axes: Axes) -> Load:
-        """The element at some places of an array that it broadcasts to."""
+        """The element at some places of axes to which the array broadcasts."""
         found = index(ZERO, places, self.within(axes))
         for pick in self.picks:
             found = plus(found, pick.at(places[len(axes) - len(self.axes) :]))
         return Load(self.pointer, found, self.dtype)
 
     def picked(self, axes: Sequence[int], pointer: str, places: Axes, ends: str = "", runs: str = "") -> Array | None:
-        """Its parts at places along neighbouring axes; None along some whose places are looked up already.
+        """The parts of the array at places along adjacent axes; None if places along any of them are looked up already.
 
-        pointer: of places along one axis, or, of several, of how far on the elements are.
+        pointer: of an array of places along one axis, or, for several axes, of offsets in elements.
         """
         first, last = axes[0], axes[-1] + 1
         if any(p.first < last and first < p.first + len(p.axes) for p in self.picks):
@@ -103,10 +104,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Ahead:
-    """The product of two matrices whose rows a loop makes some steps ahead.
+    """A product of two matrices of which a loop may make rows some steps ahead.
 
     dims: m, k and n.  test: whether it does; then its factors, left and right, are packed.  ring: memory for the rows
-    of these steps; rows: for all of them, where it does not.
+    of these steps; rows: memory for all rows, if it does not.
     """
 
     dtype: str
@@ -122,7 +123,7 @@ Value = Scalar | Array
 
 
 def element_of(value: Value, places: Sequence[Expr], lengths: Axes) -> Expr:
-    """The element at some places.  lengths: the axes that the places are of, or one for all of a packed array."""
+    """The element of a value at some places.  lengths: the axes of the places, or one for all of a packed array."""
     if isinstance(value, Scalar):
         return value.value
     if len(lengths) == 1 and len(value.axes) != 1:
@@ -132,7 +133,7 @@ def element_of(value: Value, places: Sequence[Expr], lengths: Axes) -> Expr:
 
 
 def index(start: Expr, places: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    """The index of an element, of its place along each axis."""
+    """The index of an element, given its place along each axis."""
     for place, stride in zip(places, strides, strict=True):
         start = plus(start, times(place, stride))
     return start
@@ -149,7 +150,7 @@ def packed(axes: Axes) -> Axes:
 
 
 def nest(axes: Axes, names: Sequence[str], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Loops over all places of some axes, those of length 1 left out."""
+    """Nested loops over all places of some axes, except those of length 1."""
     for n, name in reversed(list(zip(axes, names, strict=True))):
         if n != ONE:
             body = (For(name, n, body),)
@@ -157,5 +158,5 @@ def nest(axes: Axes, names: Sequence[str], body: tuple[Stmt, ...]) -> tuple[Stmt
 
 
 def item_size(dtype: str) -> Lit:
-    """The bytes of an element."""
+    """The number of bytes of an element."""
     return Lit(np.dtype(dtype).itemsize)

@@ -1,4 +1,4 @@
-"""Writes views and data movement: parts of arrays, other shapes, concatenations."""
+"""Lowers views and data movement: parts of arrays and setting them, reshapes, concatenations, rows of arrays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _view(node: View, w: Lowering) -> None:
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
         for axis, at in node.at:
-            index_of(w, at, w.axes(node.args[0])[axis])  # it may be out of range
+            index_of(w, at, w.axes(node.args[0])[axis])  # only for its check
         _arranged(node.out, x, w)
         return
     starts, strides = part_of(node, x, w)
@@ -89,11 +89,11 @@ def _setitem(node: SetItem, w: Lowering) -> None:
 
 
 def _arranged(out: str, x: Scalar, w: Lowering) -> None:
-    """A number, or an array of one number."""
+    """Define a name as a number, or as an array of one repeated number."""
     if not w.axes(out) or out in w.repeated:
         w.env[out] = x
         return
-    if product(w.axes(out)) == ONE and not w.device and out not in w.homes:  # most that reads it is told the number
+    if product(w.axes(out)) == ONE and not w.device and out not in w.homes:  # most readers only need the number
         variable = w.fresh("v")
         w.code.append(Let(variable, x.value, x.dtype))
         x = Scalar(Var(variable, x.dtype), x.dtype)

@@ -51,13 +51,13 @@ def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
 
 
 def made_in(statements: Iterable[Stmt]) -> set[str]:
-    """The variables that statements give values to."""
+    """The variables that statements define or set, including nested ones."""
     making = (Let, Set, Declare, Point, For, Steps)
     return {x.var if isinstance(x, For | Steps) else x.name for x in inside(statements) if isinstance(x, making)}
 
 
 def expressions(x: Stmt) -> Iterator[Expr]:
-    """The expressions of a statement, not those of the statements in it."""
+    """The expressions of a statement itself, not of statements nested in it."""
     match x:
         case Let(value=value) | Set(value=value):
             yield value
@@ -111,7 +111,7 @@ def variables(x: Expr) -> Iterator[str]:
 
 
 def with_loads(x: Stmt, change: Callable[[Load], Expr]) -> Stmt:
-    """A statement on numbers, its memory reads changed, those of statements in it too."""
+    """A statement on scalars with its memory reads changed, also in nested statements."""
     match x:
         case Let(value=value) | Set(value=value):
             return replace(x, value=changed(value, change))
@@ -125,7 +125,7 @@ def with_loads(x: Stmt, change: Callable[[Load], Expr]) -> Stmt:
 
 
 def changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
-    """An expression, its memory reads changed."""
+    """An expression with its memory reads changed."""
     match x:
         case Load(index=index):
             return change(replace(x, index=changed(index, change)))
@@ -138,7 +138,7 @@ def changed(x: Expr, change: Callable[[Load], Expr]) -> Expr:
 
 
 def with_values(x: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    """A statement with each of its expressions changed, those of statements in it too."""
+    """A statement with each of its expressions changed, also in nested statements."""
 
     def body(statements: Iterable[Stmt]) -> tuple[Stmt, ...]:
         return tuple(with_values(s, change) for s in statements)
@@ -165,7 +165,7 @@ def with_values(x: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
 
 
 def with_variables(x: Expr, values: Mapping[str, Expr]) -> Expr:
-    """An expression, some of its variables replaced."""
+    """An expression with some of its variables replaced."""
     match x:
         case Var(name=name):
             return values.get(name, x)

@@ -1,7 +1,7 @@
-"""A whole program as one kernel: its loops and everything around them, in one call.
+"""Makes a whole program one kernel: its loops and everything around them run in one call.
 
-The program is treated as the body of a loop of one step that keeps its results, so a program may contain all that a
-loop's kernel may.
+The program is treated as the body of a loop of one step that keeps its results, so it may contain all that the kernel
+of a loop may.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 
 def program_body(program: Program, types: Mapping[str, TensorType], exact: bool) -> Body:
-    """A program as the body of a loop of one step.  types: of all its names.  exact: whether all
+    """Read a program as the body of a loop of one step.  types: of all its names.  exact: whether all
     arguments of array steps lie in C order.  Raises NoForm."""
     loop, known = single_step(program.steps, program.outputs, types, ONCE)
     numbers = {c.name: Lit(c.value.item(), c.type.dtype) for c in program.consts if not c.type.ndim and _tells(c.value)}
@@ -41,9 +41,9 @@ def program_body(program: Program, types: Mapping[str, TensorType], exact: bool)
 
 
 def _tells(value: Array) -> bool:
-    """Whether compilers make use of what a number is: they do of integers, of powers of two, 0 and infinity.
+    """Whether compilers can use the value of a constant: an integer, a power of two, 0 or an infinity.
 
-    All other numbers a kernel is given, so that programs that differ in these alone share one.
+    All other constants are arguments of the kernel, so that programs that differ only in these share one.
     """
     kind = value.dtype.kind
     return kind in "iu" or (kind == "f" and (not np.isfinite(value) or abs(np.frexp(value)[0]) in (0.0, 0.5)))
@@ -65,8 +65,9 @@ def single_step(
 class ProgramKernel:
     """The kernel of one program.
 
-    always: whether it is waited for.  constants: by name.  inputs: names of the arguments, in order.
-    kept: by thread the memory that it computes in, where loops keep that for the next call.
+    always: whether the first call waits for it.  constants: by name.  inputs: names of the arguments, in order.
+
+    kept: for each thread, its scratch memory, if loops keep their buffers for the next call.
     """
 
     body: Body
@@ -86,7 +87,7 @@ class ProgramKernel:
         self._counts = [i for i, name in enumerate(self.body.outer) if name in self.body.counts]
 
     def __call__(self, values: Sequence[Any]) -> list[Array] | None:
-        """The results for arguments of the dtypes of the inputs; None where array steps have to run."""
+        """Run the program on arguments of the dtypes of its inputs; return its results, or None for array steps."""
         if not self.always and self.spent < WORTH:
             return None
         try:
@@ -98,7 +99,7 @@ class ProgramKernel:
         arrays: list[Array] = [c if c is not None else np.asarray(values[i]) for i, c in self._outer]
         key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
         if key not in self.planner.plan and len(self.planner.plan) >= PLANS:
-            return None  # every call has other shapes: kernels of loops do with one plan for many numbers of steps
+            return None  # shapes change with every call; kernels of loops need one plan for many numbers of steps
         plan = self.planner.plan(key)
         if plan is None or plan.size > MOST_SCRATCH:
             return None

@@ -1,4 +1,4 @@
-"""Products of a vector and windows of an array, as of weights and x[i:i+k] at step i, of several steps at once."""
+"""Lowers products of a vector and windows x[i:i+k] of an array, for several steps at once (`windows_together.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["is_window_product", "may_be_made", "product_of_windows"]
 
 
 def is_window_product(node: Node, made: Collection[str], w: Lowering) -> bool:
-    """Whether it is the product of a window and a vector from outside that may be made without BLAS."""
+    """Whether a node is a product of a window and a vector from outside that may be made without BLAS."""
     if not isinstance(node, Product) or not w.tiles or node.dtype not in ("float32", "float64"):
         return False
     axes = [w.axes(a) for a in node.args]
@@ -23,7 +23,7 @@ def is_window_product(node: Node, made: Collection[str], w: Lowering) -> bool:
 
 
 def may_be_made(node: Product, made: Collection[str], w: Lowering) -> Expr:
-    """Whether a plan finds that the product without BLAS has the same bits, and the vector lies packed."""
+    """The test whether a plan finds that the product without BLAS has the same bits, and the vector is packed."""
     (k,), item = w.axes(node.args[0]), item_size(node.dtype)
     tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
     test = Do("not_equal", (w.number(Number("tiled", tiling=tiling)), ZERO), "bool", INDEX)
@@ -35,7 +35,7 @@ def may_be_made(node: Product, made: Collection[str], w: Lowering) -> Expr:
 
 
 def product_of_windows(node: Product, x: str, made: Collection[str], out: str, count: int, w: Lowering) -> Inner:
-    """The products of so many windows, the first of which begins at x."""
+    """The call that makes the products of `count` consecutive windows, the first of which begins at x."""
     vector, (k,) = _vector(node, made), w.axes(node.args[0])
     y = w.give(Given("strided", node.dtype, vector)) if _as_it_lies(vector, w) else w.packed_before(vector, node.dtype)
     return Inner(w.slot("dots", (node.dtype,)), (x, y, out), (k, Lit(count)), ())
@@ -46,5 +46,5 @@ def _vector(node: Product, made: Collection[str]) -> str:
 
 
 def _as_it_lies(name: str, w: Lowering) -> bool:
-    """Whether array steps take a vector as it lies: one that is given, where rounding is free."""
+    """Whether array steps leave a vector its own stride: an argument of a program that is not exact."""
     return not w.body.exact and name in w.body.outer

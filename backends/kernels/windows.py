@@ -1,4 +1,4 @@
-"""Slices whose ends are computed but a known number of elements apart, as x[i:i+k] has k elements at each step i."""
+"""Finds the lengths of slices whose computed ends are a known number of elements apart, as x[i:i+k] at each step i."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Shape = tuple[int | None, ...]
 
 
 def windows_of(body: Body, known: Mapping[str, int]) -> dict[str, Shape]:
-    """By name of such a part its lengths, where they are known.  known: the values of numbers.
+    """For each such part, its lengths, with None for unknown ones.  known: the values of numbers.
 
-    A slice that is cut off at an end has fewer elements: kernels look at that when they come to it.
+    A slice that is cut off at the end of its array would have fewer elements: kernels check that when they run.
     """
     made = {n.out: n for n in walk(body.root.nodes) if isinstance(n, Map)}
     views = parts_by_computed_ends(body)
@@ -25,7 +25,7 @@ def windows_of(body: Body, known: Mapping[str, int]) -> dict[str, Shape]:
 
 
 def parts_by_computed_ends(body: Body) -> Iterator[View]:
-    """The parts of arrays by slices that end at computed places."""
+    """Yield the parts of arrays that are taken by slices with computed ends."""
     for n in walk(body.root.nodes):
         view = n.part if isinstance(n, SetItem) else n
         if isinstance(view, View) and view.ends:
@@ -41,7 +41,7 @@ def _length(entry: tuple[int, tuple[Any, ...]] | None, made: Mapping[str, Map], 
 
 
 def _moved(name: str, made: Mapping[str, Map], known: Mapping[str, int]) -> tuple[str, int]:
-    """A number as another one, and how much is added to that."""
+    """Write a number as another one plus a known number."""
     moved = 0
     while name in made and made[name].op in ("add", "subtract") and made[name].dtype == "int64":
         a, b = made[name].args

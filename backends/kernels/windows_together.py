@@ -1,7 +1,8 @@
-"""Loops that reduce windows of arrays, as x[i:i+k] at step i, or multiply them by a vector: several steps at once.
+"""A pass on a loop that reduces windows x[i:i+k] at step i, or multiplies them by a vector: runs several steps at once.
 
-Their elements lie side by side.  Each window is reduced in the order in which NumPy does it.  Where windows do not lie
-one after the other, or bits may differ, the steps run one by one.
+Element j of consecutive windows is contiguous, so the steps are vectorized.  Each window is reduced in NumPy's order,
+so the bits are the same.  Where windows do not follow each other, or bits may differ, the steps run one by one; this is
+tested when the kernel runs.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ from scanopt.program.ir import Loop
 __all__ = ["with_windows_together"]
 
 WIDTH = 64
-"""So many steps at a time: what is stored is read again when it has arrived; compilers make vectors of so many."""
+"""Steps at a time: enough that stores have completed before their values are loaded, and that vectors are full."""
 SUMS = 8
-"""NumPy adds in so many sums rows of this length or longer, up to the next number."""
+"""NumPy adds rows of at least this length, up to `LONGEST`, in this many sums."""
 LONGEST = 128
 """NumPy adds longer rows in halves."""
 EXTREMES = {"maximum": "greater", "minimum": "less"}
 
 
 class WrittenLoop(Protocol):
-    """A loop being written.  t: the number of the step; steps: how many there are."""
+    """A loop being written.  t: the number of the step; steps: their number."""
 
     w: Lowering
     loop: Loop
@@ -63,18 +64,18 @@ class WrittenLoop(Protocol):
     steps: Expr
 
     def kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
-        """Where the row of a step lies of what is kept, by its number."""
+        """The place of a step's row in the result of this number."""
         ...
 
     def source_of(self, out: str, source: str) -> tuple[str, Expr, Axes] | Scalar:
-        """Where the rows of a sequence begin, how far they and their elements lie apart; or the number that all are."""
+        """The start of a sequence, the stride of its rows, the strides in a row; or the number that all rows are."""
         ...
 
 
 def with_windows_together(frame: WrittenLoop, step: Sequence[Stmt]) -> tuple[Stmt, ...]:
-    """The statements of a step; or those of several steps where they can run side by side, else of one.
+    """Statements that run several steps side by side where possible, else one step; or just the given step.
 
-    The number of the step is set to that of the last one.
+    They set the number of the step to that of the last step that they run.
     """
     w, loop, nodes = frame.w, frame.loop, frame.nodes
     if not _fits(loop, nodes, w):
@@ -84,7 +85,7 @@ def with_windows_together(frame: WrittenLoop, step: Sequence[Stmt]) -> tuple[Stm
         for r in loop.reads:
             block.read(r.out, frame.source_of(r.out, r.source))
         block.run([*nodes], [(k.value, partial(frame.kept_row, i)) for i, k in enumerate(loop.keeps)])
-    first = Do("minimum", (frame.t, plus(frame.steps, Lit(-WIDTH))), INDEX, INDEX)  # the last steps, perhaps once more
+    first = Do("minimum", (frame.t, plus(frame.steps, Lit(-WIDTH))), INDEX, INDEX)  # perhaps again some steps
     enough = _do("greater_equal", frame.steps, Lit(WIDTH))
     for n in nodes:
         if isinstance(n, Reduce) and n.op == "add" and np.dtype(n.dtype).kind == "f":
@@ -97,7 +98,7 @@ def with_windows_together(frame: WrittenLoop, step: Sequence[Stmt]) -> tuple[Stm
 
 
 def _fits(loop: Loop, nodes: Sequence[Node], w: Lowering) -> bool:
-    """Whether the steps of a loop wait for no other one, and do nothing but reduce windows to numbers."""
+    """Whether the steps of a loop are independent and do nothing but reduce windows to numbers."""
     alone = not loop.states and loop.until is None and all(k.rows is None and not w.axes(k.value) for k in loop.keeps)
     made = {name for n in nodes for name in n.outs} | {r.out for r in loop.reads}
     reads = all(not w.axes(r.out) and r.source not in w.ahead for r in loop.reads)
@@ -107,7 +108,7 @@ def _fits(loop: Loop, nodes: Sequence[Node], w: Lowering) -> bool:
 
 
 def _is_multiplied(node: Node, nodes: Sequence[Node], w: Lowering) -> bool:
-    """Whether it is no product, or one of a window of an array whose elements lie side by side."""
+    """Whether a node is no product, or one of a window of a contiguous array."""
     if not isinstance(node, Product):
         return True
     found = [w.value(n.args[0]) for n in nodes if isinstance(n, View) and n.out in node.args]
@@ -126,7 +127,7 @@ def _is_of_windows(node: Node, made: set[str], w: Lowering) -> bool:
 
 
 def _is_window(node: View, made: set[str], w: Lowering) -> bool:
-    """Whether it is x[i:j] of an array from outside, of a length that is planned."""
+    """Whether a view is x[i:j] of an array from outside, with a planned length."""
     if len(node.axes) != 1 or node.axes[0] is None or node.at or len(w.axes(node.args[0])) != 1:
         return False
     start, stop, step = node.axes[0][1]
@@ -143,12 +144,12 @@ def _order_is_known(node: Reduce, w: Lowering) -> bool:
 
 @dataclass
 class _Block:
-    """Steps side by side.
+    """Writes steps that run side by side.
 
-    start: the number of the first one.  done: the variable that says whether they have run.  lanes: by name of a number
-    the array of what it is in each step.  windows: by name of a window the array that it is of, and where it starts in
-    the first step.  maps: operations on elements of windows, which are done where they are read.  tests: whether
-    the bits are NumPy's.
+    start: the number of the first one.  done: the variable that says whether they have run.  lanes: for each number,
+    the array of its values in all steps.  windows: for each window, its array, and where it starts in the first step.
+    maps: elementwise operations on windows, which are done where their results are read.  tests: whether the bits are
+    NumPy's.
     """
 
     w: Lowering
@@ -160,7 +161,7 @@ class _Block:
     tests: list[Expr] = field(default_factory=list[Expr])
 
     def read(self, out: str, source: tuple[str, Expr, Axes] | Scalar) -> None:
-        """The elements of a sequence."""
+        """Define the elements that the steps read of a sequence."""
         if isinstance(source, Scalar):
             self._each(out, lambda k: source.value)
         else:
@@ -168,7 +169,7 @@ class _Block:
             self._each(out, lambda k: Load(start, times(plus(self.start, k), stride), self.w.dtype(out)))
 
     def run(self, nodes: list[Node], kept: Sequence[tuple[str, Callable[[Expr], tuple[str, Expr]]]]) -> None:
-        """Write the nodes, and then what is kept."""
+        """Write the nodes, and then the stores of kept values."""
         w = self.w
         for i, node in enumerate(nodes):
             if isinstance(node, View) and node.axes != (None,):
@@ -215,13 +216,13 @@ class _Block:
         return name
 
     def _each(self, name: str, value: Callable[[Expr], Expr]) -> None:
-        """What a number is in each step."""
+        """Compute and store the values of a number in all steps.  value: of one step."""
         self.lanes[name] = self._cells(self.w.dtype(name))
         k = Var(self.w.fresh("i"))
         self.w.code.append(For(k.name, Lit(WIDTH), (Store(self.lanes[name], k, value(k)),)))
 
     def _lane(self, name: str, k: Expr) -> Expr:
-        """A number in one of the steps."""
+        """The value of a number in step k."""
         if name in self.lanes:
             return Load(self.lanes[name], k, self.w.dtype(name))
         value = self.w.value(name)
@@ -231,7 +232,7 @@ class _Block:
     # Windows
 
     def _window(self, node: View) -> Expr:
-        """Whether the windows of all steps lie one after the other, all of the length planned."""
+        """The test whether the windows of all steps follow each other, each of the planned length."""
         w, entry = self.w, node.axes[0]
         assert entry is not None
         (start, stop, _), x, n = entry[1], w.value(node.args[0]), w.axes(node.out)[0]
@@ -246,7 +247,7 @@ class _Block:
         return _all([_do("greater_equal", first, ZERO), _do("less_equal", last, x.axes[0]), follow])
 
     def _element(self, name: str, k: Expr, j: Expr, body: list[Stmt], known: dict[str, Var]) -> Expr:
-        """Element j of a window in step k.  body: where operations are written; known: those that are."""
+        """Element j of a window in step k.  body: gets the operations; known: the results written so far."""
         w, dtype = self.w, self.w.dtype(name)
         if name in self.windows:
             x, first = self.windows[name]
@@ -262,17 +263,17 @@ class _Block:
         return known[name]
 
     def _is_shared(self, name: str) -> bool:
-        """Whether element j of its window in step k is element j + 1 in the step before."""
+        """Whether element j of a value in step k is its element j + 1 in the step before."""
         if name in self.maps:
             return all(self._is_shared(a) or self._is_one(a) for a in self.maps[name].args)
         return name in self.windows
 
     def _is_one(self, name: str) -> bool:
-        """Whether it is the same number in all steps."""
+        """Whether a name is the same number in all steps."""
         return name not in self.lanes and name not in self.maps and not self.w.axes(name)
 
     def _put(self, cells: str, node: Reduce, j: Expr, lane: int = 0, op: str = "") -> For:
-        """Put element j of each window to what stands in cells; "" for op: in its place."""
+        """A loop that combines element j of each window with the cells by `op`; "": that stores it there."""
         k, body = Var(self.w.fresh("i")), list[Stmt]()
         at = plus(k, Lit(lane * WIDTH))
         x = self._element(node.args[0], k, j, body, {})
@@ -304,9 +305,9 @@ class _Block:
         self._each(node.out, value)
 
     def _ordinary(self, node: Reduce, found: str, n: Expr) -> Expr:
-        """Whether no extreme is 0.0 or -0.0, and no element is NaN: else the order of the elements decides the bits."""
+        """The test that no extreme is a zero and no element is NaN: else the bits depend on the order of elements."""
         dtype, zero = node.dtype, Lit(0.0, node.dtype)
-        if self._is_shared(node.args[0]):  # each element is looked at once
+        if self._is_shared(node.args[0]):  # windows share elements: each is tested once
             j, body = Var(self.w.fresh("j")), list[Stmt]()
             x = self._element(node.args[0], ZERO, j, body, {})
             known = self._holds(j, plus(n, Lit(WIDTH - 1)), Do("equal", (x, x), "bool", dtype), body)
@@ -322,15 +323,15 @@ class _Block:
         return _both(known, self._holds(k, Lit(WIDTH), Do("not_equal", (Load(found, k, dtype), zero), "bool", dtype)))
 
     def _holds(self, i: Var, count: Expr, test: Expr, body: Sequence[Stmt] = ()) -> Expr:
-        """Whether a test of i holds for so many numbers.  body: what it takes."""
+        """The test whether a test of i holds for all i below `count`.  body: statements that it needs."""
         misses = Var(self.w.variable(INDEX))
         self.w.code.append(Set(misses.name, ZERO))
-        more = plus(misses, Do("where", (test, ZERO, ONE), INDEX, INDEX))  # sums of integers become vectors
+        more = plus(misses, Do("where", (test, ZERO, ONE), INDEX, INDEX))  # compilers vectorize sums of integers
         self.w.code.append(Steps(i.name, count, (*body, Set(misses.name, more))))
         return _do("equal", misses, ZERO)
 
     def _sums(self, node: Reduce, n: Expr) -> str:
-        """Sums in eight sums, and what is left one by one."""
+        """Write the sums of all windows, in eight sums each, and then the rest one by one; return their array."""
         w, dtype = self.w, node.dtype
         found, whole, left = self._cells(dtype), Var(w.fresh("j")), Var(w.fresh("j"))
         k = w.fresh("i")
@@ -357,7 +358,7 @@ class _Block:
         w.code.append(For(k.name, Lit(WIDTH), (Store(found, k, parts[0]),)))
 
     def _shared_sums(self, node: Reduce, found: str, whole: Expr) -> None:
-        """The second of the eight sums of a window is the first one of the next window."""
+        """Write the eight sums so that windows share them: the second one of a window is the first one of the next."""
         w, dtype, (name,) = self.w, node.dtype, node.args
         count = WIDTH + SUMS - 1
         j, sums, k, i = Var(w.fresh("j")), self._cells(dtype, count), Var(w.fresh("i")), Var(w.fresh("i"))

@@ -1,6 +1,6 @@
-"""Predicted time of a kernel, split into work along an axis and the rest, by the prices of kernels.
+"""Predicts the time of a step of a kernel, for the choice of threads: work that parts of an axis share, and the rest.
 
-Both sides of a branch are counted.
+It uses the prices of kernels (`prices.py`).  Both sides of a branch are counted.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ CLASSES: dict[type, str] = {
     Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Product: "product", Products: "product",
     Contract: "product",
 }  # fmt: skip
-"""By kind of node the class whose price an element has."""
+"""For each kind of node, the class of cost by which its elements are priced."""
 AT_ONCE = 6
-"""Elements, about, that go through an operation of C in the time for which one is priced: they do several at a time."""
+"""The approximate number of elements that an operation of C handles, vectorized, in the time priced for one."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """Nanoseconds of one step of a body: of what lies along an axis, which parts share, and of all else."""
+    """Nanoseconds of one step of a body: of work along an axis, which parts share, and of all other work."""
 
     shared: float
     alone: float
 
 
 def predicted(body: Body, shapes: Shapes, steps: Mapping[str, int], along: Collection[str]) -> Predicted:
-    """shapes: of all names.  steps: by name those of loops inside; of others, one is counted.  along: names that have
-    the axis."""
+    """Predict a step.  shapes: of all names.  steps: of nested loops, by name; others count as one step.  along: names
+    that have the axis."""
     costs = {True: 0.0, False: 0.0}
     _add(costs, body.root.nodes, 1.0, shapes, steps, along)
     rows = body.loop.keeps if not body.whole else ()
@@ -89,7 +89,7 @@ def _stored(shape: tuple[int, ...]) -> float:
 
 
 def _price(node: Single, shapes: Shapes) -> float:
-    """Nanoseconds of an operator."""
+    """The nanoseconds of an operator."""
     size = prod(shapes.get(node.out, ()))
     if isinstance(node, Map):
         spec = load().get(node.op)

@@ -1,8 +1,8 @@
-"""The threads that run parts of a kernel beside the calling thread: a small pool for each process.
+"""The threads that run parts of a kernel besides the calling thread: a small pool for each process.
 
 They are started at first use, sleep when idle, and do not keep a program from ending.  A forked process starts its own.
-If they are busy with another call, a call runs on its own thread alone, so there are never more active threads than
-callers and workers.  Idle threads take the next part, so a thread that the system does not schedule delays nobody.
+If they are busy with another call, a call runs only on its own thread, so there are never more active threads than
+callers and workers.  Idle threads take the next part, so a thread that the system does not schedule delays no other.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class _Workers:
 
 
 class _Parts:
-    """The parts of one call that are left, and the results of those that workers ran."""
+    """The remaining parts of one call, and the results of those that workers ran."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.left = deque(calls)
         self.done: SimpleQueue[int] = SimpleQueue()
 
     def taken(self) -> Iterator[int]:
-        """Do parts until none is left, and give what each gave; a negative status where it raised."""
+        """Run parts until none is left; yield the status of each, -1 if it raised."""
         while True:
             try:
                 call = self.left.popleft()
@@ -67,7 +67,7 @@ _workers = _Workers(-1)
 
 
 def cores() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     known = getattr(os, "sched_getaffinity", None)
     return len(known(0)) if known else os.cpu_count() or 1
 

@@ -1,4 +1,4 @@
-"""Which nodes that elsewhere call one of NumPy's inner loops, or loop over elements, are written out one by one."""
+"""Decides which nodes are written out element by element, instead of a loop or a call of NumPy's inner loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["made_of_elements"]
 
 
 def made_of_elements(nodes: Sequence[Node], w: Lowering) -> set[str]:
-    """The names of what is written out: small products and systems, reductions of few elements, few that are taken."""
+    """The results of nodes that are written out: small products, systems and reductions, lookups of few elements."""
     return {name for n in nodes if _is_written_out(n, w) for name in n.outs}
 
 

@@ -1,8 +1,8 @@
-"""The hyperbolic tangent of one number as NumPy's loop computes it, with the coefficients that lie in NumPy's library.
+"""The hyperbolic tangent of one number, computed as by NumPy's loop, with the coefficients in NumPy's shared library.
 
-The loop writes it out for vectors: a polynomial around the centre of one of some intervals.  For one number most of its
-time goes into what is around that.  The coefficients are looked for in the file of the library by the centres, which
-are evenly spaced as bits; where they are not there, as in builds for other processors, the loop is called.
+NumPy's loop has vector code for it: a polynomial around the centre of one of some intervals.  For one number, most of
+its time is overhead.  The coefficients are found in the file of the library by the centres, whose bits are evenly
+spaced; if they are not there, as in builds for other processors, the loop is called.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 __all__ = ["tanh_address", "tanh_text"]
 
 _LAYOUTS = {"float64": (0x3FCC << 48, 8 << 48, 14, 16), "float32": (0x3D700000, 0x200000, 30, 6)}
-"""By dtype the bits of the first centre that is not 0, the distance of the next, how many there are, and the degree."""
+"""For each dtype: the bits of the first centre other than 0, the distance to the next, their number, and the degree."""
 _WORDS = {
     "float64": {
         "BITS": "int64", "FINITE": "0x7ff8000000000000LL", "HUGE": "0x7fe0000000000000LL",
@@ -50,7 +50,7 @@ static inline T tanh_T(const T *table, T x)
 
 @cache
 def _table(dtype: str) -> np.ndarray[Any, Any] | None:
-    """By interval its centre and the coefficients, of the least power first."""
+    """For each interval, its centre and its coefficients, lowest power first; None if not found."""
     start, distance, count, degree = _LAYOUTS[dtype]
     centres = np.array([0, *(start + k * distance for k in range(count)), 0], f"u{np.dtype(dtype).itemsize}")
     try:
@@ -70,7 +70,7 @@ def _table(dtype: str) -> np.ndarray[Any, Any] | None:
 
 
 def tanh_address(dtype: str) -> int:
-    """The address of the coefficients; 0 where there are none.
+    """The address of the coefficients for a dtype; 0 where there are none.
 
     >>> tanh_address("int64")
     0
@@ -80,7 +80,7 @@ def tanh_address(dtype: str) -> int:
 
 
 def tanh_text(dtype: str) -> str:
-    """The function as C text, of the coefficients and a number."""
+    """The C text of the function, which takes the coefficients and a number."""
     words = _WORDS[dtype] | {"T": dtype}
     text = re.sub(r"\b(__builtin_\w+?)F\b", lambda m: m[1] + words["F"], _TEXT)
     text = text.replace("tanh_T", f"tanh_{dtype}")
