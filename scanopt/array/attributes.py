@@ -48,7 +48,7 @@ class Attributes:
     def item(self, *index: Any) -> Any:
         """One element as a symbolic number: the only one, the one at a place in the flattened array, or at an index.
 
-        Raises ValueError where the array has not exactly one element (if lengths are unknown, when the function runs).
+        Without arguments raises ValueError unless there is exactly one (in the run, if lengths are not known before).
 
         >>> from scanopt import interpret, tensor as T
         >>> x = T.constant([[1.0, 2.0], [3.0, 4.0]])

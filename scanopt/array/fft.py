@@ -89,7 +89,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Var
 
 
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
-    """The transform of what is Hermitian in time and real in frequency, as np.fft.hfft."""
+    """The transform of a signal that is Hermitian in time, and so real in frequency, as np.fft.hfft."""
     return irfft(elementwise("conjugate", a), n, axis, swapped_norm(_norm(norm)))
 
 

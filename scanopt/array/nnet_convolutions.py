@@ -195,7 +195,7 @@ def max_pool(x: Any, size: Any, stride: Any = None, padding: Any = "valid") -> V
     """The greatest entries of windows along the last axes of x.
 
     size: how long windows are, an int for the last axis or one for each of the last axes.  stride: steps between
-    windows (default: their size).  padding: as border_mode of `conv2d`, of what is never the greatest.
+    windows (default: their size).  padding: as border_mode of `conv2d`, with values that are never the greatest.
 
     >>> max_pool(np.ones((2, 3, 8, 8)), (2, 2)).type.shape
     (2, 3, 4, 4)

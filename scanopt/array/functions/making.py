@@ -32,7 +32,7 @@ def array(
 ) -> Variable:  # fmt: skip
     """A symbolic array of numbers, symbolic arrays, or lists of them in lists.
 
-    dtype: cast to it.  ndmin: with at least so many axes, new ones in front.
+    dtype: that of the result, by a cast.  ndmin: the least number of axes; missing ones are added in front.
     Raises ValueError where parts have different shapes, TypeError for anything but an array of numbers.
 
     >>> array([1, 2.5]).type

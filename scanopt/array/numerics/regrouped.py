@@ -3,9 +3,9 @@
 Run one by one, each step waits for the result of the step before, so its latency is the critical path.  Here
 everything in eight steps that does not depend on the state before them is computed first, and the contribution of
 that state is added last; the next eight steps wait for this addition alone.  The bound on rounding errors is about
-that of the steps one by one as long as no factor is greater than 1 in magnitude; otherwise the difference between
-the two orders of rounding would grow with the state.  So the steps are divided into stretches of 128, and those
-that have such a factor or reach a row that is not finite are run one by one.
+that of the steps one by one as long as states do not grow by themselves, as they do with a factor greater than 1 in
+magnitude; there the difference between the two orders of rounding would grow too.  So the steps are divided into
+stretches of 128, and those in which states may grow, or a row is not finite, are run one by one.
 
 Kernels do the same operations in the same order (`backends/kernels/c_affine.py`), so both give the same bits.
 
@@ -27,7 +27,7 @@ __all__ = ["STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped
 EIGHT = 8
 """The number of steps that are done at once."""
 STRETCH = 128
-"""The number of steps that are run one by one if a row of them is not finite, or a factor is beyond 1."""
+"""The number of steps that are run one by one if a row of them is not finite, or states may grow by themselves."""
 MOST = 8192
 """The number of steps per attempt, so that arrays stay in a cache."""
 
@@ -42,8 +42,8 @@ class _Steps:
 
     eights: takes a slice of steps; returns, with eight steps in each column, the part of the results that does not
     depend on the states before them, and for each of these states, the newest first, the factors that multiply it:
-    one for each result, or eight that hold for all columns.  one: does one step.  calm: for each stretch, whether all
-    factors are at most 1 in magnitude.
+    one for each result, or eight that hold for all columns.  one: does one step.  calm: for each stretch, whether no
+    state grows by itself.
     """
 
     eights: Callable[[slice], Rows]
