@@ -1,4 +1,4 @@
-"""Writes affine recurrences of numbers: calls of functions that do eight steps at once (`c_affine.py`)."""
+"""Lowers affine recurrences of numbers (`AffineRows`): calls functions that do eight steps at once (`c_affine.py`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scanopt.backends.kernels.values import Array
 __all__: list[str] = []
 
 PIECE = 8 * STRETCH
-"""So many rows are in memory at a time where the last one alone is read."""
+"""The number of rows that are in memory at a time, if only the last one is read."""
 
 
 @written.register(AffineRows)
 def _affine(node: AffineRows, w: Lowering) -> None:
-    """The function writes the state after the last step over the one before the first."""
+    """Write the call; the function overwrites the initial state by the state after the last step."""
     if w.device:
         raise NoForm(f"{node.op}: eight steps at once")
     dtype, (count,) = node.dtype, w.axes(node.out)
@@ -44,7 +44,7 @@ def _pointer(name: str, dtype: str, w: Lowering) -> str:
 
 
 def _last_is_read(node: AffineRows, w: Lowering) -> bool:
-    """Whether a whole program reads the last row of a recurrence, and no other."""
+    """Whether a whole program reads only the last row of a recurrence."""
     root = w.body.root
     readers = [n for n in root.nodes if node.out in n.args]
     last = all(isinstance(n, View) and n.at == ((0, -1),) and not n.axes for n in readers)
@@ -52,7 +52,7 @@ def _last_is_read(node: AffineRows, w: Lowering) -> bool:
 
 
 def _in_pieces(node: AffineRows, state: str, arrays: list[str], w: Lowering) -> None:
-    """Run the steps without keeping their rows."""
+    """Write the steps piece by piece, without keeping their rows."""
     (n,), dtype = w.axes(node.out), node.dtype
     rows, piece, count = w.scratch(dtype, (Lit(PIECE),)), w.fresh("i"), w.fresh("k")
     start = _do("multiply", Var(piece), Lit(PIECE))

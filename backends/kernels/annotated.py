@@ -1,4 +1,4 @@
-"""The C text of a kernel for readers: the compiled text, with comments that name the lines of the program.
+"""Makes the C text of a kernel for readers: the compiled text, with comments that name the lines of the program.
 
 The compiled text contains no names of the user (`print_c.py`); only this copy does.
 """
@@ -23,9 +23,9 @@ _COLUMN = 60
 
 
 def annotated(text: str, recipe: Recipe, body: Body, program: Program) -> str:
-    """A kernel's text with the program's names: of arrays and lengths, and the line that computes each value.
+    """Add comments to a kernel's text: the names of arrays and lengths, and the program's line for each value.
 
-    Each line of the program stands where its value is first written.
+    The line is put where its value is first written.
     """
     lines = {name: x.text for x in program_lines(program) if x.kind not in ("input", "const") for name in x.makes}
     shown, told = _Shown(body, names_shown(program)), set[str]()
@@ -47,7 +47,7 @@ def annotated(text: str, recipe: Recipe, body: Body, program: Program) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The arguments of a kernel, in words.  names: how to show the program's names, where that differs."""
+    """Describes the arguments of a kernel in words.  names: how to show the program's names, where that differs."""
 
     body: Body
     names: Mapping[str, str]

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 @written.register(Sort)
 def _sort(node: Sort, w: Lowering) -> None:
-    """A row is copied and sorted where it is to be; where its elements do not lie together there, beside it."""
+    """Write the sorting of rows: each is copied to its place and sorted there; if strided, in scratch memory."""
     if w.device:
         raise NoForm("rows are sorted by one thread")
     source, dtype, axes, axis = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.out), node.axis
