@@ -1,4 +1,4 @@
-"""Truth values that a loop puts together are put together by one reduction: is any true, are all, how many are."""
+"""Loops that only reduce truth values become one reduction: `any`, `all`, or a count of those that are true."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from scanopt.facts.values import int64, nothing, vector
 
 
 def _last(step: Any, x: Any, start: Any) -> Any:
-    """What one state becomes in the end."""
+    """The last value of one state."""
     return scanopt.scan(step, x, start)[0][-1]
 
 

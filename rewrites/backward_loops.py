@@ -1,4 +1,4 @@
-"""Values that a loop recomputes from the last step to the first, as gradients do, are read from a trace."""
+"""A value that a loop recomputes from the last step to the first, as gradients do, is read from its trace instead."""
 
 from typing import Any
 

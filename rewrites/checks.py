@@ -1,4 +1,4 @@
-"""Checks that always hold, and values that are errors where a loop takes no step, once nothing else is in the way."""
+"""Checks that always hold are dropped; guards of values that are errors if a loop takes no step are moved outward."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def _sums(x: Any, start: Any) -> Any:
 
 
 def _halves(x: Any, start: Any) -> Any:
-    """Running sums of the first half, and of the second."""
+    """Running sums by two loops, one for each half of x."""
     n = x.shape[0] // 2
     first = _sums(x[:n], start)
     return T.concatenate([first, _sums(x[n:], first[-1])])

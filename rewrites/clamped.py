@@ -1,4 +1,7 @@
-"""Clamped sums: s + x with a lower or an upper limit is a map, and such maps are closed under composition."""
+"""Clamped running sums become prefix scans.
+
+s + x with a lower or an upper limit is a map of s, and such maps are closed under composition.
+"""
 
 from typing import Any
 

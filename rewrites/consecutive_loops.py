@@ -1,9 +1,9 @@
-"""Loops that go on where another one ended are one loop, and so are a loop and one step before or after it.
+"""A loop that continues another one is fused with it into one loop, and so is a loop with one step before or after it.
 
 A loop may be written as two halves, or with its first or its last step outside of it.  All steps together are the loop
 `joint(m)`, where m says what follows what.  A value on it is `both(m, v, w)`: v at the steps of a loop, w at the
-others; the rules in `egraph/consecutive.py` say what that is.  Only what the program itself joins is one loop, and not
-what laws make of it: that would go on without end, as a trace without its last row may be the rest of a longer one.
+others; the rules in `egraph/consecutive.py` define it.  Only traces that the program itself joins become one loop, not
+those that laws make: else there would be no end, since a trace without its last row may continue a longer one.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def _until(x: Any, start: Any) -> Any:
 
 
 def _halves(first: Any, rest: Any = None, row: int = -1) -> Any:
-    """A program: the loop `first` over three rows, and `rest`, by default the same, from a row of that on."""
+    """A program: the loop `first` over three rows, then `rest`, by default the same loop, from row `row` of it on."""
 
     def program(x: Any, a: Any) -> Any:
         trace = first(x[:3], a)
@@ -61,7 +61,7 @@ def _halves(first: Any, rest: Any = None, row: int = -1) -> Any:
 
 
 def _and_last(step: Any, loop: Any = _sums) -> Any:
-    """A program: a loop over all rows but the last, and a step of that."""
+    """A program: a loop over all rows but the last, then one step outside the loop for the last row."""
 
     def program(x: Any, a: Any) -> Any:
         trace = loop(x[:-1], a)
@@ -71,7 +71,7 @@ def _and_last(step: Any, loop: Any = _sums) -> Any:
 
 
 def _and_first(step: Any, loop: Any = _sums) -> Any:
-    """A program: a step of the first row, and a loop over all others."""
+    """A program: one step outside the loop for the first row, then a loop over all others."""
 
     def program(x: Any, a: Any) -> Any:
         first = step(a * x[0])

@@ -1,4 +1,4 @@
-"""Arrays that are brought to the shape or the dtype that they have, perhaps on a way round."""
+"""Conversions that lead back to the shape or the dtype that an array already has are dropped."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _small(x: Any) -> Any:
 
 
 def _flat(X: Any) -> Any:
-    """An array in the shape of its first two axes: its last one has to have length 1."""
+    """An array reshaped to its first two axes; its last axis must have length 1."""
     return T.reshape(X, (X.shape[0], X.shape[1]))
 
 

@@ -1,4 +1,4 @@
-"""A row that is repeated, in all its spellings, and operators that are applied to it once."""
+"""Repeated rows, in all their spellings: they have one form, and operators are applied to the row once."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def _small(x: Any) -> Any:
 
 
 def _columns(x: Value, n: Value) -> Value:
-    """n columns that are x."""
+    """A matrix of n columns, each of which is x."""
     return ops.transpose(ops.repeat_rows(x, n), axes=(1, 0))
 
 
 def _total(x: Value, n: Value, c: Clock) -> Value:
-    """x added up n times."""
+    """The sum of n copies of x."""
     zero = const_at(c, "int64:0")
     times = x * ops.cast(n, dtype="float64")
     return ops.where(ops.greater(n, zero), times, ops.cast(zero, dtype="float64"))

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes from where nothing has come in: they are cumulative ones of the rows alone."""
+"""Running sums, products and extremes from the first row, zeros or ones on are cumulative operators of the rows."""
 
 from typing import Any
 

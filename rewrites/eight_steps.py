@@ -1,4 +1,7 @@
-"""Affine recurrences of one number, eight steps at once: each step waits for the one before, and little else."""
+"""Affine recurrences of one number become operators that do eight steps at once.
+
+A loop of single steps is slow because each step depends on the one before and has little else to do.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is computed of the parts of an array, and joined, is computed of the whole at once."""
+"""Equal operations on the parts of an array whose results are joined become one operation on the whole array."""
 
 from typing import Any
 

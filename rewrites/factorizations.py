@@ -27,7 +27,7 @@ def _triangular(lower: bool, trans: int) -> Any:
 
 
 def _again(step: Any, s: Any, A: Any, n: Any) -> Any:
-    """The last of n steps of a state, with one matrix."""
+    """The last of n values of a state whose steps read one matrix."""
     return scanopt.scan(step, None, [s], [A], n_steps=n)[0][-1]
 
 

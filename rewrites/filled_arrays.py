@@ -30,7 +30,7 @@ def written_by_entries(v: Value, b: Clock, w: Value) -> None:
 
 
 def _filled(step: Any, x: Any, places: Any, start: Any = None) -> Any:
-    """An array that is filled with what a step makes of each row."""
+    """An array whose rows a loop fills with `step` of each row of x."""
 
     def write(i: Any, v: Any, array: Any) -> Any:
         found = step(v)
@@ -82,7 +82,7 @@ def array_written_backwards(c: Clock, v: Value, w: Value, p: Clock) -> Equation:
 
 
 def _by_entries(x: Any, y: Any, write: Any, start: Any = None, end: Any = None) -> Any:
-    """A matrix that two loops fill, one inside the other, each with an entry of its own."""
+    """A matrix that an inner loop fills entry by entry, row by row of an outer loop."""
 
     def rows(i: Any, array: Any, x: Any, y: Any) -> Any:
         step = lambda j, array, i, x, y: write(array, i, j, x[i] * y[j])  # noqa: E731

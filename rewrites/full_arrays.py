@@ -1,4 +1,4 @@
-"""Arrays that are full of one number: compared with a number, as conditions, and as shapes."""
+"""Arrays full of one number: comparisons with a number, choices by them, and their use as shapes become simpler."""
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law

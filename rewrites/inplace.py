@@ -342,4 +342,4 @@ _CHOICES = (
 )  # fmt: skip
 
 RULES = (*_PLACES, *_LIVES, *_WISHES, *_CONDITIONS, *_INITIAL_ROWS, *_CHOICES)
-"""All of them."""
+"""All storage rules, in order."""

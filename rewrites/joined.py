@@ -40,7 +40,7 @@ def _halves(x: Any, n: Any) -> Any:
 
 
 def _behind(x: Any, n: Any) -> Any:
-    """The states of a loop, with the initial one in front."""
+    """All values of a state, with the initial one in front."""
     return T.concatenate([T.expand_dims(x, 0), _trace(x, n)])
 
 

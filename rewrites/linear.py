@@ -108,10 +108,10 @@ def _second_order(
     entry: tuple[Value, Value],
     total: Callable[[Value, Value, Value], Value],
 ) -> Equation:
-    """A filter that looks back two rows.
+    """The equation of a filter that looks back two rows.
 
-    init, rows: what the states one and two steps before start with.  entry: x, and all of them.  total: how the sum of
-    s·a, r·b and x is written.
+    init, rows: the initial rows of the states one and two steps back.  entry: x, and the sequence of all x.  total:
+    makes the sum of s·a, r·b and x in one of its spellings.
     """
     (a, b), (x, X) = factors, entry
     left = total(delay(c, init, s, 1) * hold(c, a), delay(c, rows, s, 2) * hold(c, b), x)

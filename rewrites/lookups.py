@@ -181,7 +181,7 @@ def rolled_twice(X: Value, k: Value, j: Value) -> Equation:
 
 
 def _path(W: Any, places: Any, start: Any) -> Any:
-    """Where the entries of W lead, one row per step."""
+    """The path on which the entries of W lead: step t reads row places[t]."""
     return scanopt.scan(lambda i, k, W: W[i, k], places, start, [W])[0]
 
 

@@ -27,7 +27,7 @@ def _two(x: Any, a: Any, b: Any, first: Any, second: Any) -> Any:
 
 
 def _apart(x: Any, a: Any, b: Any, end: bool) -> Any:
-    """The same state in two loops, one of which may end early."""
+    """The same state in two loops, the second of which may end early."""
 
     def loop(start: Any, ends: bool) -> Any:
         return scanopt.scan(lambda v, s: (T.tanh(s + v), scanopt.until(s > 1)) if ends else T.tanh(s + v), x, [start])

@@ -1,6 +1,6 @@
-"""Numbers that multiply arrays: they come together, and leave sums and products.
+"""Constant factors are moved together, and out of sums and products.
 
-A number is a constant far from zero and from infinity, so that no NaN comes or goes where it stands elsewhere.
+Only constants far from zero and from infinity are moved, so that no NaN appears or disappears.
 """
 
 from typing import Any

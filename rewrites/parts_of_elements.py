@@ -1,4 +1,4 @@
-"""Parts of what operators compute element by element, or row by row: other elements and rows are not computed."""
+"""A part of an elementwise or rowwise result is computed from parts of the arguments, without the other elements."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Powers by a number that is known, as the products that they are."""
+"""Powers with exponents -1, 1, 3 and 4 become quotients and products."""
 
 from typing import Any
 

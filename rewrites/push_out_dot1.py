@@ -156,7 +156,7 @@ def adds_up_freely(X: Value, S: Value, *, A: Value, a: Value, b: Value, B: Value
 
 
 def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:
-    """The last value of a state to which part(*entries) is added at each step."""
+    """The last value of a state to which part(*entries, *more) is added at each step."""
     return scanopt.scan(lambda *a: a[len(xs)] + part(*a[: len(xs)], *a[len(xs) + 1 :]), xs, [start], more)[0][-1]
 
 

@@ -173,7 +173,7 @@ def _each(X: Any) -> Any:
 
 
 def _growing(p: Any, a: Any) -> Any:
-    """Inner loops of different lengths."""
+    """A loop whose inner loops have different lengths."""
     step = lambda n, s: scanopt.scan(lambda v: T.tanh(v), None, [s], n_steps=n)[0][-1:]  # noqa: E731
     return scanopt.map(step, abs(p) % 4 + 1, [a])[0]
 

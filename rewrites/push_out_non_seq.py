@@ -1,4 +1,4 @@
-"""Loop-invariant code motion: what depends only on non-sequences is computed once, before the loop
+"""Loop-invariant code motion: a value that depends only on non-sequences is computed once, before the loop
 (PushOutNonSeqScan)."""
 
 from typing import Any

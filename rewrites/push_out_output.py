@@ -1,4 +1,4 @@
-"""What no later step needs is computed from traces, after the loop (PushOutScanOutput)."""
+"""A value that no later step needs is computed from traces, after the loop (PushOutScanOutput)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What depends only on sequences is computed for all steps at once (PushOutSeqScan)."""
+"""A value that depends only on sequences is computed for all steps at once (PushOutSeqScan)."""
 
 import scanopt
 import scanopt.tensor as T

@@ -1,4 +1,4 @@
-"""Ranges 0, 1, ... n-1 that are counted down, or from another end, and how long they and repeated rows are."""
+"""Ranges 0, 1, ... n-1 that are reversed or written with another end, and the lengths of ranges and repeated rows."""
 
 import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table

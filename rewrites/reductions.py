@@ -120,7 +120,7 @@ def three_side_by_side(op: Op, x: Value, y: Value, z: Value, j: Int, g: Op) -> E
 
 
 def _mean_as_sum(xs: Args, j: Int, number: Value, c: Clock) -> Equation:
-    """The mean of stacked arrays, so many as the number says, on c."""
+    """The equation of the mean of stacked arrays; number: how many arrays there are, as a value on c."""
     X = ops.stack(xs, axis=j)
     total = ops.sum(X, axis=(j,), keepdims=False)
     return Equation(ops.mean(X, axis=(j,), keepdims=False), total / number, when=[float64(X), lies_on(X, c)])
@@ -173,7 +173,7 @@ def sum_of_rows_moved_along(v: Value, X: Value, y: Value, c: Clock) -> Equation:
 
 
 def _moved_along(name: str, v: Value, X: Value, y: Value, d: Text) -> Equation:
-    """What comes of rows with y added in each is what comes of the rows, and y."""
+    """The equation: a reduction (`name`) of rows with y added to each is the reduction of the rows, plus y."""
     op = ops(name, axis=(0,), keepdims=False)
     when = [in_each_row(v, X, y), floating(X), of_dtype(X, d), of_dtype(y, d)]
     return Equation(op(v), op(X) + y, when=when)

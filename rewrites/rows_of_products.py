@@ -1,4 +1,4 @@
-"""Parts of products: rows, columns, rows with themselves, two parts that add up to the whole; and transposes."""
+"""Parts and transposes of products: rows, columns, products of rows with themselves, sums of two parts."""
 
 from typing import Any
 

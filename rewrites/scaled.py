@@ -1,4 +1,4 @@
-"""States that are kept as multiples by a power of two and read as what they are multiples of.
+"""A state that is kept as a multiple, by a power of two, of what is read of it is replaced by what is read.
 
 `scaled(s, a)` is the state whose values are those of s times a.  Where s becomes u * b, with a * b = 1, it becomes u.
 """

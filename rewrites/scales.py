@@ -1,4 +1,4 @@
-"""Signs, powers of two and zeros: they cancel, or move out of running sums; multiples of one value are added.
+"""Signs, powers of two and zeros cancel or move out of running sums; multiples of one value are added up.
 
 Multiplying by a power of two does not round.
 """

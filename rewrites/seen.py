@@ -1,7 +1,7 @@
-"""States that are kept in one form and read in another: what is read is a state of its own.
+"""A state that is kept in one form and read in another is replaced by a state in the form that is read.
 
-`seen(g, s)` is the state whose values are g of those of s.  It becomes g of what s becomes.  Where s becomes h(u), and
-g undoes h, that is u: if all that reads s reads g of it, s itself is not carried any more.
+`seen(g, s)` is the state whose values are g of those of s; its update is g of the update of s.  If s becomes h(u), and
+g undoes h, that update is u: if all readers of s read g of it, s itself is no longer carried.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Signs: opposites that are added or taken away, and squares and sizes, which have no sign."""
+"""Signs: sums with and differences from negatives, and squares and absolute values, which ignore the sign."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Arrays of few numbers are stacks of these, computed one by one: states, what is put together, sums and products."""
+"""Operations on arrays of few numbers are done number by number, on stacks: in states, joins, sums and products."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Arrays put side by side by `stack`: one alone, and parts of one entry."""
+"""Arrays made by `stack`: stacks of a single array, and parts of one entry."""
 
 import numpy as np
 

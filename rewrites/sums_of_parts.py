@@ -1,5 +1,6 @@
-"""Sums of arrays of zeros to a part of which something is added, as gradients of several parts of one array are: all is
-added to one array, in place of one for each part.
+"""Sums of arrays of zeros with something added to a part of each become one array to which all of it is added.
+
+Gradients of several parts of one array are such sums.
 """
 
 from typing import Any
@@ -31,7 +32,7 @@ def filled_up(x: Value, Z: Value, *, op: Op, r: Args, w: Value) -> Rules:
 
 
 def _part(v: Any, of: Any) -> Any:
-    """Zeros in the shape of an array, with v added to the first of them."""
+    """Zeros in the shape of the array `of`, with v added to the first rows."""
     return T.inc_subtensor(T.zeros_like(of)[: v.shape[0]], v)
 
 

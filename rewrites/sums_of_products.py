@@ -20,7 +20,7 @@ def widened(v: Value, *, d: Text, k: Int, m: Int, n: Value, x: Value) -> Rules:
 
 
 def _product(x: Value, i: int, y: Value, j: int) -> tuple[Value, Value]:
-    """x and y, of equal length along these axes."""
+    """x widened along axis i to the length of y's axis j, and y along axis j to that of x's axis i."""
     return ops.widen(x, y.shape[j], axis=i), ops.widen(y, x.shape[i], axis=j)
 
 

@@ -1,4 +1,4 @@
-"""Arrays that are written as a whole, chosen from equal ones, or brought to the shape that they have."""
+"""Arrays that are overwritten as a whole, chosen from equal arrays, or broadcast to the shape that they have."""
 
 from typing import Any
 
