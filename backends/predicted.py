@@ -71,7 +71,7 @@ class Prices:
         """Predict the seconds of some steps.  Raises UnknownSizesError."""
         try:
             return sum(self._step(step, known) for step in steps)
-        except KeyError as name:  # of a side whose shapes do not fit
+        except KeyError as name:  # a name on a side of a branch whose shapes do not fit
             raise UnknownSizesError(f"the shape of {name}") from None
 
     def _step(self, step: Step, known: Known) -> float:

@@ -212,7 +212,8 @@ def _disorder(body: Body) -> None:
 
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
     """The views that `starts` finds, and all values that may have their layout.  kept: elementwise results keep it."""
-    found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # NumPy puts that first
+    # NumPy lays x[:, places] out with the places first
+    found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}
     found |= {n.out for n in walk(body.root.nodes) if isinstance(n, Factored)}  # LAPACK writes columns
     before = -1
     through = (View, Reshape, SumTo, *((Map, Call, Sort) if kept else ()))

@@ -108,7 +108,7 @@ class Build:
         room = Path(tempfile.mkdtemp(dir=cache.folder(), prefix="build-"))
         try:
             (room / "k.c").write_text(self.text, encoding="ascii")
-            there = os.environ | {"TMPDIR": str(room)}  # what a stopped compiler leaves is deleted with it
+            there = os.environ | {"TMPDIR": str(room)}  # so the files of a stopped compiler are deleted, too
             with _STARTING, open(room / "said", "wb") as said:
                 process = subprocess.Popen(
                     found.arguments("k.c", "k.so"),

@@ -1,8 +1,8 @@
 """A pass on the stages of a step: joins calls of the same NumPy inner loop on few elements each to one call.
 
 A call on one number takes as long as on a whole vector register: six exponentials take six times as long in six calls
-as in one.  It is right because each element's result depends on that element alone; functions for which that is not
-true (`whole`) are left, and so are calls that read each other's results.
+as in one.  The pass is right because each element's result depends on that element alone; functions for which that is
+not true (`whole`) are left, and so are calls that read each other's results.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A pass on the statements of a whole program: removes a copy by making the array where its copy would lie.
 
-An example is the first table of a loop that fills it in place.  It is right if both arrays have the same size, the
-first is scratch memory and the copy is scratch memory or a result, and nothing accesses the first after the copy, nor
-the copy before it.
+An example is the first table of a loop that fills it in place.  The pass is right if both arrays have the same size,
+the first is scratch memory and the copy is scratch memory or a result, and nothing accesses the first after the copy,
+nor the copy before it.
 """
 
 from __future__ import annotations

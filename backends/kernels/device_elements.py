@@ -68,7 +68,7 @@ def element_with_part(node: PartSet, places: Sequence[Expr], x: Value, y: Value,
     within = [Do("subtract", (p, s), INDEX, INDEX) if s != ZERO else p for p, s in zip(places, starts, strict=True)]
     inside: Expr = Lit(True, "bool")
     for at, n, whole in zip(within, part, axes, strict=True):
-        if n != whole:  # a place before the part is a large number without a sign
+        if n != whole:  # as an unsigned number, a place before the part is large
             here = Do("less", (Cast(at, "uint64"), Cast(n, "uint64")), "bool", "uint64")
             inside = here if isinstance(inside, Lit) else Do("logical_and", (inside, here), "bool", "bool")
     around, new = (

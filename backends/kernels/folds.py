@@ -1,6 +1,6 @@
 """A pass on stages: fuses a loop that sums matrices with the elementwise operations that make these matrices.
 
-An example are gradients of weights, which sum outer products.  The sequence of matrices is never stored: a block of
+Gradients of weights are an example: they sum outer products.  The sequence of matrices is never stored: a block of
 elements goes through all steps with its sums in registers, and each matrix element is computed when it is added.  The
 order of additions is that of the steps, so the bits do not change.  Nothing else may read the matrices.
 """

@@ -1,7 +1,7 @@
 """Finds, for `sizes.py`, the axes whose lengths differ from step to step, as that of x[:k] for a computed k.
 
 A kernel has a variable for each such length, which is set where the part is taken, and memory for the greatest possible
-length.  It is right only if no state, kept row or branch result has such an axis, and every node that reads one can
+length.  This is right only if no state, kept row or branch result has such an axis, and every node that reads one can
 handle it.  Such parts may be joined to an array that must be as long as others: the kernel checks that it is.
 """
 

@@ -1,6 +1,6 @@
 """Finds arrays that only become another name's array, so that they can be computed where that one must lie.
 
-An example is the last row of a nested loop that becomes the new state of the outer one.  It is right if the view has
+An example is the last row of a nested loop that becomes the new state of the outer one.  This is right if the view has
 all elements in order, and if no other wanted name is a view of the same array.
 """
 

@@ -1,8 +1,8 @@
 """Decides to compute parts in place, in the array that they are concatenated to or set in, so that they are not copied.
 
 So a step that joins the unchanged ends of a row with new values in between writes each element once, and so does one
-that sets the result of an inner loop as a part of a row.  It is right if the part's elements lie together in the array
-and nothing reads the part afterwards.
+that sets the result of an inner loop as a part of a row.  This is right if the part's elements lie together in the
+array and nothing reads the part afterwards.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""Lowers reads and writes at arrays of indices: x[i] is copied, or its elements are looked up by the operations that
-read them; x[i] = y and x[i] += y are loops in order.
+"""Lowers reads and writes at arrays of indices: x[i], x[i] = y and x[i] += y.
+
+A part x[i] is copied, or the operations that read it look its elements up; settings are loops in order, since an index
+may occur twice.
 
 All indices are checked.  If one is out of range the kernel fails, and array steps report the error.
 """

@@ -269,7 +269,7 @@ class Evenly(Made):
 
 @dataclass(frozen=True)
 class Diagonal(Made):
-    """A matrix of ones on a diagonal and zeros elsewhere; args: its two lengths, and the column of the first 1."""
+    """A matrix of ones on a diagonal and zeros elsewhere; args: its lengths, and column less row of the diagonal."""
 
 
 @dataclass(frozen=True)

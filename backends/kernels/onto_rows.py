@@ -1,6 +1,6 @@
 """A lowering decision: an operand of a kept row is stored in the place of that row, until the row overwrites it.
 
-So it needs no memory of its own.  It is right if the operand has the same axes and dtype, and if it is last read,
+So it needs no memory of its own.  This is right if the operand has the same axes and dtype, and if it is last read,
 element by element, where the row is computed.
 """
 

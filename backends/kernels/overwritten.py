@@ -1,6 +1,6 @@
 """Decides which states of a loop are updated in place: the new value overwrites the old one.
 
-It is right if no element of the new value needs other elements of the old one after these are overwritten: the loop
+This is right if no element of the new value needs other elements of the old one after these are overwritten: the loop
 that computes the new value reads the old one element by element, at the same place, or not at all, and every other
 reader of the old value is needed for the new one, and so runs before.  Or only parts of the old value are set, and
 nothing reads the old value afterwards.
@@ -267,7 +267,7 @@ def _read_late(name: str, last: Setting | Nested, nested: Nested, w: Lowering, f
     the view from which the last reader, a nested loop, starts, and which it changes in place.
     """
     at, views, late = nested.nodes.index(last), dict[str, View | Take](), set[str]()
-    small = not isinstance(last, SetItem) or bool(last.part.at)  # a larger part may be computed directly in the array
+    small = not isinstance(last, SetItem) or bool(last.part.at)  # else every view of the value is copied before
     for i, n in enumerate(nested.nodes):
         args = n.args[1:] if i == at and not isinstance(n, Nested) else n.args
         reads = {a for a in args if a == name or a in views}

@@ -87,7 +87,7 @@ class PartKernels:
                 self.made[key] = Variant.of(lowered(self.body, axis.lengths, part=axis.of))
             except NoForm as reason:
                 self.made[key] = str(reason)
-            except Exception as error:  # the kernel of the whole can always run instead
+            except Exception as error:  # the kernel of the whole axis can always run instead
                 self.made[key] = f"{type(error).__name__}: {error}"
         return self.made[key]
 

@@ -53,7 +53,7 @@ class Variant:
         text = c_text(recipe.kernel, recipe.loops)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         if any(n.tiling for n in recipe.numbers):
-            library().poll()  # compiled beside the kernel
+            library().poll()  # compiled at the same time as the kernel
         return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
 
     def with_tiles(self) -> None:

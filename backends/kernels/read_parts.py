@@ -1,8 +1,8 @@
 """A pass on the statements of a grid kernel: moves cheap elementwise computations into the one loop that reads them.
 
-An example are the gates of an LSTM's gradient, which are concatenated and then multiplied: each is computed where the
-concatenation is written, so that it is never stored and needs no barrier.  It is right if no other statement uses the
-array, and nothing in between changes an operand.
+The gates of an LSTM's gradient are an example: they are concatenated and then multiplied.  Each is computed where the
+concatenation is written, so that it is never stored and needs no barrier.  The pass is right if no other statement uses
+the array, and nothing in between changes an operand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the operators of the table as nodes: which operators have a form in kernels, and of which nodes it is made.
+"""Reads the operators of the table as nodes: decides which operators have a form in kernels, and writes it as nodes.
 
 Each function yields the nodes of one step, none where there is no form; then `nodes_of` raises NoForm with the reason.
 An operator may only have a form if it gives the bits of its array step.
@@ -332,7 +332,7 @@ def _rows_of_part(which: str) -> Callable[[Compute, Types], Iterator[Single]]:
         bounds: tuple[int | str, ...] = (entry,)
         if isinstance(entry, tuple):
             start, stop = entry[1:3]
-            last = np.iinfo("int64").max if exact else -1  # no bound: all rows there are, or as many as come to be
+            last = np.iinfo("int64").max if exact else -1  # no bound: all rows, or as many as there will be
             bounds = (0 if start is None else start, last if stop is None else stop)
         op = f"{'row' if len(bounds) == 1 else 'slice'}_{which}{'' if exact else '_near'}"
         yield Count(step.out, step.args, op, bounds, exact)

@@ -1,7 +1,7 @@
 """A pass on steps, before they are read as nodes: replaces operators for whole recurrences by the loops they stand for.
 
-In a kernel such a loop is as fast as any operator could be.  Only operators are replaced whose array steps have the
-bits of the loop.
+In a kernel such a loop is as fast as an operator.  Only operators are replaced whose array steps have the bits of the
+loop.
 """
 
 from __future__ import annotations

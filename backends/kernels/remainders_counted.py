@@ -21,8 +21,7 @@ FAR = 2**62
 
 @dataclass(frozen=True)
 class _Remainder:
-    """A remainder that is one more in the next step.  start: before the first one, in which that is 0; at `end` it is
-    `again` instead."""
+    """A remainder as a counter.  start: its value in the first step.  When it would be `end`, it is `again` instead."""
 
     name: str
     start: Expr
@@ -33,10 +32,10 @@ class _Remainder:
 def remainders_counted(
     x: Steps | For, text: Callable[[Expr], str], barrier: str
 ) -> tuple[tuple[Stmt, ...], list[str], list[str]]:
-    """The body of steps, with remainders of integers that go up by one, and the lines before and at the end of each.
+    """Replace remainders by counters; return the body, the lines before the loop, and those at the end of each step.
 
-    text: of a value.  barrier: what keeps a branch; "" where nothing is counted.  A branch: what counts waits for no
-    comparison.
+    text: prints an expression.  barrier: text that keeps a branch a branch; "": count nothing.  The reset is a branch,
+    so that the counter does not wait for the comparison.
     """
     found = {r.name: r for r in _counted(x)} if barrier else {}
     if not found:
@@ -54,7 +53,7 @@ def _named(name: str) -> str:
 
 
 def _counted(x: Steps | For) -> Iterator[_Remainder]:
-    """Of the elements of a row only remainders by what is no number in the text, by which no vectors are divided."""
+    """Yield the remainders to count: not those by powers of two or, over elements, by literals, which are fast."""
     in_order = isinstance(x, Steps)
     first: Expr = Var(x.var) if in_order else ZERO
     lets = [y for y in x.body if isinstance(y, Let) and isinstance(y.value, Do) and y.value.op == "remainder"]
@@ -75,7 +74,7 @@ def _counted(x: Steps | For) -> Iterator[_Remainder]:
 
 
 def _remainder(name: str, start: Expr, b: Expr) -> _Remainder:
-    """Of a positive number it begins again with 0, of a negative one with what is one more than that; of 0 it is 0."""
+    """The counter of a remainder by b: it is reset to 0, or to b + 1 if b is negative; by 0 it is always 0."""
     first = Do("remainder", (start, b), INDEX, INDEX)
     if isinstance(b, Lit) and b.value > 0:
         return _Remainder(_named(name), first, b, ZERO)

@@ -54,7 +54,7 @@ def _changes(loop: For, arrays: Mapping[str, str]) -> Expr | None:
     differ = Do("not_equal", (a, b), "bool", x.dtype)
     if np.dtype(x.dtype).kind != "f":
         return differ
-    zero = Do("equal", (a, Lit(0.0, x.dtype)), "bool", x.dtype)  # of two signs
+    zero = Do("equal", (a, Lit(0.0, x.dtype)), "bool", x.dtype)  # there are zeros of both signs
     return Do("logical_or", (differ, zero), "bool", "bool")
 
 

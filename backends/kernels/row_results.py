@@ -1,6 +1,6 @@
 """A pass on stages: moves elementwise operations on the rows that a loop keeps into its steps.
 
-The loop then keeps their results in place of the rows, which need not be stored and loaded again.  It is right if
+The loop then keeps their results in place of the rows, which need not be stored and loaded again.  The pass is right if
 nothing else reads the rows; each element is computed by the same operations as before.
 """
 

@@ -1,7 +1,8 @@
 """A pass on stages: moves elementwise operations that compute a sequence into the loop that reads it.
 
-Each step computes its own row, and the sequence is not stored.  It is right if only this loop reads the sequence, and
-it pays if elementwise operations read the row.  If its first row is also read outside the loop, that is computed again.
+Each step computes its own row, and the sequence is not stored.  The pass is right if only this loop reads the sequence,
+and it pays if elementwise operations read the row.  If its first row is also read outside the loop, that is computed
+again.
 """
 
 from __future__ import annotations

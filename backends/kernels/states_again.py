@@ -1,8 +1,8 @@
 """A pass on nodes: recomputes a state where it is read backwards, instead of keeping all its rows.
 
 An example is the gradient of an LSTM, which reads h = o * tanh(c): the forward loop keeps o and tanh(c) anyway, so h
-costs one multiplication, and its rows need no memory.  It is right if one elementwise operation makes the state from
-kept values, and if only loops that go backwards read its rows; the operation is the same, so the bits are, too.
+costs one multiplication, and its rows need no memory.  The pass is right if one elementwise operation makes the state
+from kept values, and if only loops that go backwards read its rows; the operation is the same, so the bits are, too.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def idle(loop: Loop, outs: Sequence[str], w: Lowering) -> tuple[Stmt, ...]:
     found: list[Stmt] = []
     for k, out in zip(loop.keeps, outs, strict=True):
         if k.start is None or (k.out in w.homes and w.homes[k.out] == (w.handed_on.get(k.start), ZERO)):
-            continue  # it lies there
+            continue  # it is there already
         rows, *axes = w.axes(k.start)
         value: Value = w.few[k.start][-1] if k.start in w.few and not axes else w.value(k.start)
         if isinstance(value, Array):

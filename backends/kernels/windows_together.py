@@ -85,7 +85,7 @@ def with_windows_together(frame: WrittenLoop, step: Sequence[Stmt]) -> tuple[Stm
         for r in loop.reads:
             block.read(r.out, frame.source_of(r.out, r.source))
         block.run([*nodes], [(k.value, partial(frame.kept_row, i)) for i, k in enumerate(loop.keeps)])
-    first = Do("minimum", (frame.t, plus(frame.steps, Lit(-WIDTH))), INDEX, INDEX)  # perhaps again some steps
+    first = Do("minimum", (frame.t, plus(frame.steps, Lit(-WIDTH))), INDEX, INDEX)  # some of the last may run twice
     enough = _do("greater_equal", frame.steps, Lit(WIDTH))
     for n in nodes:
         if isinstance(n, Reduce) and n.op == "add" and np.dtype(n.dtype).kind == "f":
