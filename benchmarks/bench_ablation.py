@@ -209,18 +209,18 @@ def page(found: dict[str, dict[str, Ablation]]) -> str:
     """The page docs/ablation.md."""
     parts = [
         "# Ablation\n\nMade by `python benchmarks/bench_ablation.py --markdown`; do not edit.  Ten programs, with\n"
-        "one of the documented optimizations switched off at a time and all others left on: where another law does\n"
-        "the same, nothing is lost.  The first column is the figure with all laws; the others say how many times as\n"
+        "one of the documented optimizations switched off at a time and all others left on: if another law does\n"
+        "the same, nothing is lost.  The first column has the value with all laws; the others say how many times as\n"
         "large it is without one.  Times are processor times of one thread, the least of five batches; memory is the\n"
-        "most that NumPy holds beside the arguments.  The programs are in `benchmarks/bench_ablation.py`.\n\n"
+        "peak of NumPy's arrays without the arguments.  The programs are in `benchmarks/bench_ablation.py`.\n\n"
         f"{machine()}.\n"
     ]
     for what, title in TITLES.items():
         heads = ["program", "all laws", *(f"`{short(r)}`" for r in left_out())]
         parts.append(f"## {title}\n\n{markdown_table(heads, rows(found, what))}\n")
     parts.append(
-        "`inplace` is no law: once the program is chosen, rules decide which results are written onto arguments\n"
-        "that nobody reads any more.  The cost model does not know of it, so its cost is the same.\n"
+        "`inplace` is not a law: once the program is chosen, rules decide which results are written over arguments\n"
+        "that nothing reads any more.  The cost model does not count this, so the cost is the same.\n"
     )
     parts.append(worth(found))
     return "\n".join(parts)

@@ -59,10 +59,10 @@ _PAGE = """\
 # Optimized programs, optimized again
 
 Made by `python benchmarks/optimized_again.py {seeds} --record docs/again.md`; do not edit.  Each program of
-`tests/again.py` is optimized, what was chosen is read back as a graph (`f.to_graph()`), and that is optimized again, by
-the same laws and for the same sizes.  The table counts those that cost the same again, within 1 %.  The others are
-listed with the second cost divided by the first one: it is below 1 where the first optimization missed a form, and
-above 1 where the chosen program is written in a way that the second one did not see through.
+`tests/again.py` is optimized, the chosen program is read back as a graph (`f.to_graph()`), and this graph is optimized
+again, by the same laws and for the same sizes.  The table counts the programs that cost the same again, within 1 %.
+The others are listed with the second cost divided by the first: it is below 1 if the first optimization missed a form,
+and above 1 if the second one did not recognize the way in which the chosen program is written.
 
 | programs | all | the same cost | cheaper the second time | more expensive the second time |
 |---|---:|---:|---|---|
@@ -79,9 +79,9 @@ The causes that were found, and what would remove them:
 - *A row that may not be there, of an array that only laws wrote*: `always` is known only of terms of the text.
 - *Loops cut to few steps* (`row_of_few_steps`, `first_of_one`): the law that takes a loop apart would have to write
   `shaped_like` where the states of the whole loop may change their shape.
-- *Loops over chunks, put in chunks once more* (`horner`): chunks of chunks are left out, so that the search ends.
-- *Loops that are found to take no step*: what they read is subsumed (`IDLE`) before other laws have seen it; that
-  traces have no rows is known only from shapes in the text.
+- *Loops over chunks, divided into chunks once more* (`horner`): chunks of chunks are left out, so that the search ends.
+- *Loops that are found to take no step*: the values that they read are subsumed (`IDLE`) before other laws have seen
+  them; that traces have no rows is known only from shapes in the text.
 - *Initial rows cut when a program is lowered*, which costs nothing there: a price for it, or terms whose initial rows
   are as many as the taps read.
 - *Unknown lengths* are assumed; where the first optimization found two of them to be equal, the second one assumes

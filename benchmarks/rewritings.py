@@ -53,11 +53,11 @@ _PAGE = """\
 # Programs written in ways that change nothing
 
 Made by `python benchmarks/rewritings.py {seeds} --record docs/rewritings.md`; do not edit.  Each program of
-`tests/rewritings.py` is written plainly and in {seeds} random ways that change nothing: times one, double negations,
-double transposes and reversals, maps of array operators, slices of everything, operands swapped, values held twice,
-equal states twice, loops split in two, unused states added, halves joined, arrays rolled there and back, halves of
-twice, zeros added, products as sums, rows looked up by number, counters carried.  The table counts the pairs in which
-the program found costs as much as the one found for the plain writing, by the cost model, within 1 %.
+`tests/rewritings.py` is written plainly and in {seeds} random ways that do not change its results: multiplied by one,
+with double negations, double transposes and reversals, maps of array operators, slices of whole arrays, swapped
+operands, values held twice, equal states twice, loops split in two, unused states, joined halves, arrays rolled forth
+and back, values doubled and halved, added zeros, products as sums, rows looked up by number, counters carried.  The
+table counts the pairs in which both optimized programs cost the same, by the cost model, within 1 %.
 
 | program | the same cost | largest ratio | seeds that differ |
 |---|---:|---:|---|
@@ -68,17 +68,17 @@ the program found costs as much as the one found for the plain writing, by the c
 States that are kept in another form and read back are in `tests/test_kept_states.py`.
 
 Not covered: gradients of sums of products, in which lengths that broadcast are added up again; gradients of states that
-are kept in another form; states that are put together of parts of lengths that are not known, or of halves.
+are kept in another form; states that are joined from parts of unknown lengths, or from halves.
 
 Loops in two halves, and with the first or last step outside, are in `tests/test_consecutive_loops.py`.
 
-Not covered: gradients of such loops, which run backwards over the halves: what the second half hands to the first is
-added to a row that the first one reads, and a law would have to make it the initial state. A first step outside, where
-the state is an array of unknown length: the whole loop checks that the initial state has the shape of the state after
-one step, and the program with a step beside it does not, but broadcasts `h0` where that fits.
+Not covered: gradients of such loops, which run backwards over the halves: the value that the second half passes to the
+first is added to a row that the first one reads, and a law would have to make it the initial state. A first step
+outside, where the state is an array of unknown length: the whole loop checks that the initial state has the shape of
+the state after one step, and the program with a step beside it does not, but broadcasts `h0` where that fits.
 
-Other writings, of 21 programs that were written apart from these, are in `tests/test_other_writings.py` where they cost
-the same. Of 229, these cost more (predicted cost, by that of the plain writing):
+Other ways of writing 21 further programs are in `tests/test_other_writings.py` if they cost the same. Of 229, these
+cost more (the ratio is the predicted cost divided by that of the plain program):
 
 | writing | ratio | a law that would mend it |
 |---|---:|---|

@@ -161,25 +161,25 @@ Made by `{command}`; do not edit.
 raise (indices, slices, sizes, singular matrices in and out of range), in loops of 0 to 4 steps, inside loops, branches
 and loops that end early (`tests/corpus/wide/`). Each is run by the interpreter, by plain Python
 (`tests/corpus/plain.py`), as written and compiled, and optimized in one way. Exact results must be equal bit for bit;
-others (`reassoc`, `fast`) as near as the condition of the program allows, found by disturbing every operator
-(`tests/corpus/noise.py`); what raises must raise the same, and the arguments of a call must be what they were. Of
-gradients one derivative is compared with differences, too.
+others (`reassoc`, `fast`) must be as near as the condition of the program allows, which is found by disturbing every
+operator (`tests/corpus/noise.py`). A program that raises must raise the same error, and the arguments of a call must
+not change. One derivative of each gradient is compared with differences, too.
 
-A shard in which something differed is run again, whole, once that is mended."""
+If something in a shard (a range of seeds) differed, the whole shard is run again once the cause is mended."""
 
 
 _LANGUAGE = """# Soundness of programs of all operators
 
 Made by `{command}`; do not edit.
 
-{dates}, Python {python}, {versions}. [Wide programs](soundness-wide.md) whose lines are mostly of operators that those
-do not use: NumPy's functions, special functions, statistics, transforms, linear algebra, windows, sets, random numbers
+{dates}, Python {python}, {versions}. [Wide programs](soundness-wide.md) whose lines are mostly operators that those do
+not use: NumPy's functions, special functions, statistics, transforms, linear algebra, windows, sets, random numbers
 by keys, promised lengths, bytes read as another dtype, functions with derivatives of their own
 (`tests/corpus/wide/language.py`), and recurrences that laws have operators for (`tests/corpus/wide/recurrences.py`).
 Each is run and compared in the same ways; one derivative of each of the smooth programs is compared with differences,
 too.
 
-A shard in which something differed is run again, whole, once that is mended."""
+If something in a shard (a range of seeds) differed, the whole shard is run again once the cause is mended."""
 
 
 def _figures(lines: list[dict[str, Any]]) -> list[tuple[str, int]]:
@@ -216,11 +216,11 @@ Made by `{command}`; do not edit.
 Seeds {first} to {last}, {dates}, Python {python}, {versions}. Each program is run by the interpreter, by plain Python
 (loops over NumPy, written from the documents alone: `tests/corpus/plain.py`), and optimized: with `fp="exact"`, with
 `fp="reassoc"`, or in odd ways (costs out of thin air, greedy extraction, rulesets left out, saved and loaded). Exact
-results must be equal bit for bit, others within rounding; what raises must raise the same. A program with shared
-variables is called twice, and what they hold after each call counts as results.
+results must be equal bit for bit, others up to rounding; a program that raises must raise the same error. A program
+with shared variables is called twice, and the values of these variables after each call count as results.
 
-A shard in which something differed is run again, whole, once that is mended (its program is a test then: `FOUND` in
-`tests/test_corpus.py`); the others are not."""
+If something in a shard (a range of seeds) differed, the whole shard is run again once the cause is mended, and the
+program becomes a test (`FOUND` in `tests/test_corpus.py`); other shards are not run again."""
 
 
 def _table(head: tuple[str, str], rows: Sequence[tuple[Any, Any]]) -> str:

@@ -20,7 +20,7 @@ def product_of_rows() -> Any:
 
 
 def last_of_powers() -> Any:
-    """Only the last of all powers is asked for, so only the last one is kept."""
+    """Only the last of all powers is read, so only the last one is kept."""
     k, A = T.iscalar("k"), T.dvector("A")
     powers, _ = scanopt.scan(lambda p, A: p * A, outputs_info=T.ones_like(A), non_sequences=A, n_steps=k)
     return scanopt.function([k, A], powers[-1])
@@ -35,14 +35,14 @@ def two_loops() -> Any:
 
 
 def what_never_changes() -> Any:
-    """What does not depend on the step is computed once."""
+    """A value that does not depend on the step is computed once."""
     x, a, s = T.dvector("x"), T.dscalar("a"), T.dscalar("s")
     rows, _ = scanopt.scan(lambda v, b, a: T.tanh(b * T.exp(a) + v), x, s, a)
     return scanopt.function([x, a, s], rows)
 
 
 def map_of_a_row() -> Any:
-    """A loop whose steps do not wait for one another becomes an operator of arrays."""
+    """A loop whose steps are independent of one another becomes operators on whole arrays."""
     x = T.dvector("x")
     return scanopt.function([x], scanopt.map(lambda v: T.exp(v) * 2.0, x)[0])
 
@@ -62,8 +62,8 @@ def gallery() -> dict[str, str]:
     out: dict[str, str] = {}
     text = [
         "# Rewrites as pictures\n",
-        "Made by `tests/gallery_page.py`; do not edit.  Inputs are on top, results at the bottom, loops are boxes:\n"
-        "see [Views](views.md#pictures).  The laws that did it are listed below; all laws are in [Laws](laws.md).\n",
+        "Made by `tests/gallery_page.py`; do not edit.  Inputs are at the top, results at the bottom, loops are boxes\n"
+        "(see [Views](views.md#pictures)).  Below each pair are the laws that did it; [Laws](laws.md) has all laws.\n",
     ]
     for make in REWRITES:
         f, name = make(), make.__name__.replace("_", "-")

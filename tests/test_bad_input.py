@@ -1127,9 +1127,9 @@ def page() -> str:
     """The text of docs/errors.md."""
     parts = [
         "# Errors\n\nMade by `python -m tests.test_bad_input`; do not edit.  An operator that fails when a function\n"
-        "runs raises what NumPy raises; notes below the message name the operator, what it was given, and the\n"
+        "runs raises the same error as in NumPy; notes below the message name the operator, its arguments, and the\n"
         "scan that it belongs to.\n\n"
-        "What is used below:\n\n"
+        "The examples below use these lines:\n\n"
         f"```python\n{SETUP.strip()}\n```\n"
     ]
     for section, cases in CASES.items():

@@ -18,24 +18,24 @@ _INTRODUCTION = """\
 # Laws and facts
 
 Made by `scanopt laws --markdown`; do not edit.  A law is applied from left to right, wherever its left side is found
-and its conditions hold; the form on the left stays, too.  [Design](design.md#the-calculus) says what the terms mean,
-[Writing laws](writing-laws.md) how to write a law.
+and its conditions hold; the form on the left is kept, too.  [Design](design.md#the-calculus) says what the terms mean,
+and [Writing laws](writing-laws.md) how to write a law.
 
-Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
-A law that is *enabling* saves nothing by itself, but other laws build on it.  `*args` is a whole list of arguments.
+Licences: `exact`: both sides are equal bit for bit; `reassoc`: rounding may differ; `fast`: the formula may differ.
+A law that is *enabling* saves nothing by itself, but other laws need it.  `*args` is a whole list of arguments.
 
-Proof: *proved*, both sides are equal, and raise alike, in loops of up to {steps} steps and on small arrays of unknowns
-([Writing laws](writing-laws.md#a-proof)); *out of reach*, neither proved nor refuted, with the reason.  {counts}
-"""
+Proofs: *proved*: both sides are equal, and raise in the same cases, in loops of up to {steps} steps and on small arrays
+of unknowns ([Writing laws](writing-laws.md#a-proof)); *out of reach*: neither proved nor refuted, with the reason.
+{counts} """
 
 _PROOFS = Path(__file__).with_name("proofs.json")
 """The record that `scanopt prove-law --all --json` printed."""
 
 
 _STORAGE = """\
-These are not laws about terms: once the program is chosen, these rules say where its values live.  Each stage is
-complete before the next one begins, so that a rule may also ask what does not hold.  `(forbid x a)`: x is not written
-onto a.
+These are not laws about terms: once the program is chosen, these rules say where its values are stored.  Each stage is
+complete before the next one begins, so that a rule may also use the fact that something does not hold.
+`(forbid x a)`: x is not written over a.
 """
 
 
