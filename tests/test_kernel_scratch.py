@@ -98,6 +98,16 @@ def test_a_power_takes_no_array_beside_its_result_and_what_is_raised() -> None:
 intervals = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda x: (min(x), max(x)))
 
 
+def test_powers_in_order_take_no_array_for_their_roots() -> None:
+    """All powers are products of two rows of as many as the root of their number."""
+    x, c = T.dscalar("x"), T.dvector("c")
+    terms, _ = scanopt.scan(lambda c, i, x: c * x**i, [c, T.arange(c.shape[0])], non_sequences=x)
+    f = scanopt.function([x, c], terms.sum(), backend="c", adapt=False)
+    values = 0.99, np.linspace(-1.0, 1.0, 10_000)
+    np.testing.assert_allclose(f(*values), np.polyval(values[1][::-1], 0.99), rtol=1e-9)
+    assert f.kernels[0].memory < 8 * 10_500
+
+
 @given(st.lists(st.tuples(st.integers(1, 9), st.none() | intervals), max_size=12))
 def test_arrays_that_are_needed_at_once_do_not_overlap(arrays: list[tuple[int, tuple[int, int] | None]]) -> None:
     sizes = {i: 64 * n for i, (n, _) in enumerate(arrays)}

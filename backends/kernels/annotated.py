@@ -89,6 +89,8 @@ class _Shown:
                 return "whether a product is made of a factor as it lies turned"
             case "ahead":
                 return "whether a loop makes rows of a product itself"
+            case "summed":
+                return "in which order a loop adds up rows for a product, 0 where it keeps them"
             case "skipped":
                 return f"steps before the first row kept of {self._kept(n.keep)}"
             case kind:

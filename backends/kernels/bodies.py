@@ -14,21 +14,24 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.nodes import (
+    REVERSED,
     Call,
     Contract,
     Convolve,
     Factored,
     Fork,
+    Length,
     Nested,
     Node,
     Product,
     Products,
     Reduce,
     SumTo,
+    View,
 )
 from scanopt.program.ir import Loop
 
-__all__ = ["Body", "rounds_by_layout", "walk"]
+__all__ = ["Body", "read_forwards", "rounds_by_layout", "walk"]
 
 _BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
 
@@ -97,3 +100,16 @@ class Body:
         if any(rounds_by_layout(n) for n in nodes):
             return "packed"
         return "forward" if any(isinstance(n, Call) for n in nodes) else ""
+
+
+def read_forwards(body: Body) -> frozenset[str]:
+    """The names that something reads in another order than from the last row to the first."""
+    found: set[str] = set()
+    for n in (body.root, *walk(body.root.nodes)):
+        backwards = isinstance(n, Length) or (isinstance(n, View) and (0, REVERSED) in n.axes)
+        found |= set() if backwards else {*n.args}
+        if isinstance(n, Nested):
+            found |= {s.update for s in n.loop.states} | {k.value for k in n.loop.keeps}
+        elif isinstance(n, Fork):
+            found |= {name for _, values in n.branch.sides for name in values}
+    return frozenset(found)

@@ -8,7 +8,6 @@ contains both ways and decides when it runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from scanopt.array.numerics.contractions import SMALL
 from scanopt.backends.kernels.emit import written
@@ -17,7 +16,6 @@ from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
     Do,
-    Expr,
     If,
     Inner,
     Lit,
@@ -31,6 +29,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Contract, NoForm
+from scanopt.backends.kernels.summed_rows import laid
 from scanopt.backends.kernels.values import Axes, Scalar, index, item_size, nest, packed
 
 __all__: list[str] = []
@@ -84,16 +83,8 @@ class _Factor:
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
         """Lay out as a matrix of `rows` by `columns` axes.  large: transposed if columns lie further apart."""
         w, item = self.w, item_size(self.dtype)
-        r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
-        apart = packed(self.axes)
-        turned = bool(large and len(columns) and (not len(rows) or self._further(columns[0], rows[0])))
-        if self._together(r) and self._together(c) and r and c:
-            self._in_order(range(len(self.axes)), large)
-            found: list[Expr] = [apart[r[-1]], apart[c[-1]]]
-        else:
-            self._in_order([*columns, *rows] if turned else [*rows, *columns], large)
-            n = product(tuple(self.axes[i] for i in (rows if turned else columns)))
-            found = [ONE, n] if turned else [n, ONE]
+        order, found = laid(self.axes, rows, columns, large)
+        self._in_order(order, large)
         w.code += [Set(v.name, times(x, item)) for v, x in zip(self.strides, found, strict=True)]
 
     def _in_order(self, order: Sequence[int], large: int) -> None:
@@ -110,11 +101,3 @@ class _Factor:
         element = value.at([places[list(order).index(i)] for i in range(len(order))], self.axes)
         w.code += nest(lengths, names, (Store(copy, index(ZERO, places, packed(lengths)), element),))
         w.code.append(Point(self.pointer, copy, ZERO, self.dtype))
-
-    def _further(self, i: int, j: int) -> bool:
-        return i < j and any(n != ONE for n in self.axes[i + 1 : j + 1])
-
-    def _together(self, axes: Sequence[int]) -> bool:
-        """Whether axes are adjacent in memory, except for those of length 1 between them."""
-        between = (range(i + 1, j) if i < j else None for i, j in pairwise(axes))
-        return all(x is not None and all(self.axes[k] == ONE for k in x) for x in between)

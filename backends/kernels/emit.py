@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import singledispatch
+from functools import partial, singledispatch
 
 import numpy as np
 
@@ -79,6 +79,7 @@ from scanopt.backends.kernels.rows_ahead import read_in_order
 from scanopt.backends.kernels.rows_in_steps import with_rows_in_steps
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
+from scanopt.backends.kernels.summed_rows import rows_to_sum, written_unless_summed
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, item_size, nest, packed
 from scanopt.backends.kernels.written_out import made_of_elements
 
@@ -105,10 +106,14 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
         folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)
     found = folded if w.device else with_rows(folded, wanted)
     w.in_order |= read_in_order(found, wanted, w)
+    w.summing |= rows_to_sum(found, wanted, w)
     w.looked_up |= looked_up(found, wanted) if not w.device else set()
     made_in_rows(found, wanted, w)
     for stage in found if w.prefixes else with_parts_set(found, w.lengths.axes, wanted, w.in_place):
-        written(stage, w)
+        if not isinstance(stage, Fused | Folded) and (sums := [x for x in stage.outs if x in w.sums]):
+            written_unless_summed(sums[0], partial(written, stage, w), w)
+        else:
+            written(stage, w)
 
 
 @singledispatch

@@ -165,6 +165,8 @@ class LoopFrame:
                 test = number_of(w.value(loop.until))
             for i, k in enumerate(loop.keeps):
                 self._keep(i, k, after)
+            for added in self.places.added:
+                w.code += added(self.t, self.steps)
             self._move_on()
         w.loops_open.pop()
         body = with_windows_together(self, with_replacements_passed_over(step, w))

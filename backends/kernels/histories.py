@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from scanopt.backends.kernels.ir import ZERO, Expr, Lit, Point, plus, product, times
+from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Expr, Lit, Point, Var, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Lookup, Map, Nested, Node, PartSet, Repeat, SumTo, View
+from scanopt.backends.kernels.summed_rows import Added, begin_sums
 from scanopt.backends.kernels.values import Array, packed
 
 __all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of", "read_first"]
@@ -20,14 +21,19 @@ __all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of", "read_fir
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """The places of the rows of an array.  first: of the row of step 0; apart: the stride from one step to the next."""
+    """The places of the rows of an array.  first: of the row of step 0; apart: the stride from one step to the next.
+
+    mask: the variable for the bits of a step's number that count, if there is room for the rows of a few steps only.
+    """
 
     pointer: str
     first: Expr
     apart: Expr
+    mask: str = ""
 
     def at(self, step: Expr) -> tuple[str, Expr]:
         """The place of the row of a step."""
+        step = Do("bitwise_and", (step, Var(self.mask)), INDEX, INDEX) if self.mask else step
         return self.pointer, plus(self.first, times(step, self.apart))
 
     def back(self, steps: int) -> RowPlaces:
@@ -40,13 +46,15 @@ class Histories:
     """Where a loop keeps its results: outs: the pointer of each; kept: the row places of those stored here.
 
     states: by the number of a state, its row places, after its initial rows.  stored: the numbers of results for which
-    no statement is needed, because they share memory with others.
+    no statement is needed, because they share memory with others.  added: functions that write the statements that add
+    up the rows of a step.
     """
 
     outs: list[str] = field(default_factory=list[str])
     kept: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
     states: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
     stored: set[int] = field(default_factory=set[int])
+    added: list[Added] = field(default_factory=list[Added])
 
 
 def by_first_names(node: Nested, w: Lowering) -> Nested:
@@ -108,7 +116,7 @@ def histories_of(node: Nested, w: Lowering) -> Histories:
         for i, value in free.items():
             if i not in found.kept:
                 alike = {j: 0 for j, other in free.items() if other == value}
-                found.kept |= dict.fromkeys(alike, _rows(node, alike, 0, w))
+                found.kept |= dict.fromkeys(alike, _summed(node, alike, found, w) or _rows(node, alike, 0, w))
                 found.stored |= {*alike} - {i}
     for i, k in enumerate(loop.keeps):
         if i in found.kept:
@@ -126,6 +134,17 @@ def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> Ro
     if _only_backwards([k.out for k in keeps], w):
         return RowPlaces(pointer, times(plus(steps, Lit(-1)), row), times(Lit(-1), row))
     return RowPlaces(pointer, times(Lit(before), row), row)
+
+
+def _summed(node: Nested, kept: Collection[int], found: Histories, w: Lowering) -> RowPlaces | None:
+    """Room for the rows of a few steps, if they are added up."""
+    outs = [node.loop.keeps[i].out for i in kept]
+    begun = begin_sums(outs, w)
+    if begun is None:
+        return None
+    pointer, mask, added = begun
+    found.added.append(added)
+    return RowPlaces(pointer, ZERO, product(w.axes(outs[0])[1:]), mask)
 
 
 def _only_backwards(names: Collection[str], w: Lowering) -> bool:

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import WHOLE, Nested, Node, View
+from scanopt.backends.kernels.nodes import WHOLE, Contract, Length, Map, Nested, Node, Product, Repeat, Reshape, View
 
-__all__ = ["first_sources", "views_of_all"]
+__all__ = ["first_sources", "products_as_they_are", "views_of_all"]
 
 _ONLY_ROW = (((0, 0),), ((0, -1),))
 """The indices of the only row of an array: its first or last."""
@@ -29,6 +29,23 @@ def views_of_all(nodes: Sequence[Node], w: Lowering) -> dict[str, str]:
     alike = [n for n in found if not n.at and len(n.axes) == len(w.axes(n.args[0]))]
     pairs = [(n, first) for views, first in ((rows, 1), (alike, 0)) for n in views]
     return {n.out: n.args[0] for n, k in pairs if n.axes == tuple((i + k, WHOLE) for i in range(len(n.axes)))}
+
+
+def products_as_they_are(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """The nodes, where what only copies a product that nothing else reads, as to broadcast it to the shape that it has,
+    is another name for it.  wanted: names that are read after them."""
+    made = {n.out for n in nodes if isinstance(n, Product | Contract)}
+    read = [a for n in nodes if not isinstance(n, Length) for a in n.args]
+    found: list[Node] = []
+    for n in nodes:
+        if isinstance(n, Reshape | Map) and not isinstance(n, Repeat) and (isinstance(n, Reshape) or n.op == "copy"):
+            x = n.args[0]
+            if x in made and x not in wanted and read.count(x) == 1 and w.axes(x) == w.axes(n.out):
+                made.add(n.out)
+                found.append(View(n.out, (x,), tuple((i, WHOLE) for i in range(len(w.axes(x)))), (), n.dtype))
+                continue
+        found.append(n)
+    return found
 
 
 def first_sources(nodes: Sequence[Node], made: Collection[str], wanted: Collection[str], w: Lowering) -> dict[str, str]:

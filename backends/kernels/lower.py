@@ -29,7 +29,7 @@ from scanopt.backends.kernels.dead_stores import without_dead_stores
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import Histories, read_first
-from scanopt.backends.kernels.homes import first_sources
+from scanopt.backends.kernels.homes import first_sources, products_as_they_are
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
@@ -53,7 +53,8 @@ def lowered(
     if body.whole and not device and not part:
         wanted = {k.value for k in body.loop.keeps}
         nodes = with_states_computed_again(read_first(root.nodes, wanted, w), wanted, w)
-        root = replace(root, nodes=tuple(with_rows_of_joins(nodes, wanted, w)))
+        nodes = products_as_they_are(with_rows_of_joins(nodes, wanted, w), wanted, w)
+        root = replace(root, nodes=tuple(nodes))
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.bodies import Body, read_forwards
 from scanopt.backends.kernels.direct_calls import lanes_of
 from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.ir import (
@@ -34,7 +34,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, View
+from scanopt.backends.kernels.nodes import Map, Summing
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import Life, lives_of
 from scanopt.backends.kernels.sizes import Lengths
@@ -61,6 +61,8 @@ class Lowering:
     condition decides whether an element is set, see `elements_chosen`. repeated: arrays of one repeated number, which
     are not made. counted: arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing.
     in_order: products of which only a loop reads rows, one at each step; ahead: those that the loop may make itself.
+    summing: for rows that a loop keeps, the products that alone read them; sums: for each product that a loop may have
+    added up, the test whether it did, and the number for the order.
     laid: packed copies, by statements and name.  read_forwards: names not only read from the last row to the first.
     prefixes: for axes of which only first elements are needed, how many. taken: the variable for the number of steps of
     the loop that may end early.  step_of: the variable of the loop whose step is being written; made_in: for each
@@ -115,12 +117,14 @@ class Lowering:
         self.evenly: dict[str, tuple[Expr, Expr]] = {}
         self.in_order: set[str] = set()
         self.ahead: dict[str, Ahead] = {}
+        self.summing: dict[str, tuple[Summing, ...]] = {}
+        self.sums: dict[str, tuple[Expr, Var]] = {}
         self.prefixes: dict[Axes, Expr] = {}
         self.lengths_set: set[str] = set()
         filled = never_empty(body.root.nodes, body)
         self.never_empty = {self.lengths.axes[name][i] for name, i in filled if name in lengths.axes}
         self.laid: dict[tuple[int, str], tuple[list[Stmt], str]] = {}
-        self.read_forwards = _read_forwards(body)
+        self.read_forwards = read_forwards(body)
         self.count = 0
         self.taken = self.variable(INDEX) if body.cut else ""
 
@@ -255,6 +259,8 @@ class Lowering:
     def place(self, name: str) -> str:
         """Define the place of a computed array; return the pointer to write to."""
         dtype, axes = self.dtype(name), self.axes(name)
+        if name in self.sums and isinstance(there := self.env.get(name), Array):
+            return there.pointer
         strides = packed(self.given_axes(name) if self.is_result(name) else axes)
         if name in self.homes:
             pointer = self.pointer(dtype)
@@ -371,19 +377,6 @@ class Lowering:
             return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
         name = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
         return KernelParam(f"g{i}", g.dtype, self.number(Number("part", keep=i)).name if name in self.part else "")
-
-
-def _read_forwards(body: Body) -> frozenset[str]:
-    """The names that something reads in another order than from the last row to the first."""
-    found: set[str] = set()
-    for n in (body.root, *walk(body.root.nodes)):
-        backwards = isinstance(n, Length) or (isinstance(n, View) and (0, REVERSED) in n.axes)
-        found |= set() if backwards else {*n.args}
-        if isinstance(n, Nested):
-            found |= {s.update for s in n.loop.states} | {k.value for k in n.loop.keeps}
-        elif isinstance(n, Fork):
-            found |= {name for _, values in n.branch.sides for name in values}
-    return frozenset(found)
 
 
 def number_of(value: Value) -> Expr:

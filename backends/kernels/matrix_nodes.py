@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers", "Product", "Products", "Solve"]
+__all__ = [
+    "AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers", "Product", "Products", "Solve",
+    "Summing",
+]  # fmt: skip
 
 
 class One:
@@ -66,6 +69,19 @@ class Contract(One):
     args: tuple[str, ...]
     axes: tuple[tuple[int, ...], tuple[int, ...]]
     dtype: str
+
+
+@dataclass(frozen=True)
+class Summing:
+    """A product that adds up rows that a loop keeps, by their first axes.
+
+    rows: their name; kept: which factor they are; cut: how many axes of them are added up.
+    """
+
+    node: Product | Contract
+    rows: str
+    kept: int
+    cut: int
 
 
 @dataclass(frozen=True)

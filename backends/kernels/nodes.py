@@ -19,6 +19,7 @@ from scanopt.backends.kernels.matrix_nodes import (
     Product,
     Products,
     Solve,
+    Summing,
 )  # fmt: skip
 from scanopt.program.ir import Branch, Loop
 
@@ -26,7 +27,8 @@ __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw",
     "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm",
     "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
-    "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
+    "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Summing", "Take",
+    "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)

@@ -15,12 +15,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from scanopt.array.numerics.contractions import SMALL
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
 from scanopt.backends.kernels.rows_ahead import rows_alike
+from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 from scanopt.backends.kernels.turned import across, as_it_lies
 
@@ -32,7 +34,7 @@ Numbers = Sequence[tuple[str, int, int]]
 ROOM = 1 << 20
 """Bytes allocated first for the rows of a loop that may end early, or 1,024 rows if these take more."""
 NO_ROOM = -2
-_OF_TILES = ("tiled", "across")
+_OF_TILES = ("tiled", "across", "summed")
 
 
 @dataclass
@@ -96,7 +98,7 @@ class Plan:
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
         self._known = recipe.lengths.known(self.shapes)
-        products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
+        self.products = products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
         self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
         self.open = {n: x for n, x in products.items() if n.kind in _OF_TILES}
         self._lay_out(self._tried)
@@ -118,6 +120,7 @@ class Plan:
         given = [replace(g, rows=0) if i in unused else g for i, g in enumerate(recipe.given)]
         offsets, size = scratch_offsets(given, self._known, recipe.lives, recipe.onto)
         told = {n: int(n in chosen) for n in recipe.numbers if n.tiling}
+        told |= {n: order_of(self.products[n]) for n in chosen if n.kind == "summed"}
         told |= {n: offsets[n.keep] for n in recipe.numbers if n.kind == "offset"}
         return size, [self._number(name, told) for name in recipe.kernel.numbers]
 
@@ -192,15 +195,34 @@ class Plan:
         build = library()
         if build.function or build.poll():
             self.variant.with_tiles()
-            gone = {i for n in self._tried if n.kind == "ahead" and n.tiling for i in n.tiling.copies}
+            summed = self._added_up()
+            ahead = [n for n in self._tried if n.kind == "ahead"]
+            gone = {i for n in (*ahead, *summed) if n.tiling for i in n.tiling.copies}
             left = {n: x for n, x in self.open.items() if n.tiling and n.tiling.panels not in gone}
-            chosen = self._tried | {n for n, x in left.items() if n.kind == "tiled" and better(x)}
+            chosen = self._tried | summed | {n for n, x in left.items() if n.kind == "tiled" and better(x)}
             done = {n.tiling.copies for n in chosen if n.tiling}
             others = [n for n in left if n.kind == "across" and n.tiling and n.tiling.copies not in done]
-            self._lay_out(chosen | {n for n in others if across(left[n])})
+            self._lay_out(chosen | {n for n in others if across(left[n], self._is_large(n))})
             self.open = {}
         elif build.trouble:
             self.open = {}
+
+    def _added_up(self) -> frozenset[Number]:
+        """The products that a loop adds up where that saves memory: all those that read the same rows, or none."""
+        sums = {n: n.tiling for n in self.open if n.kind == "summed" and n.tiling}
+        kept = {t.panels for n, t in sums.items() if self._bytes(t.copies[0]) <= self._bytes(t.panels)}
+        kept |= {t.panels for n, t in sums.items() if t.panels not in kept and not order_of(self.products[n])}
+        return frozenset(n for n, t in sums.items() if t.panels not in kept)
+
+    def _is_large(self, n: Number) -> bool:
+        """Whether the panels of a product take more memory than copies of its factors."""
+        assert n.tiling is not None
+        return self._bytes(n.tiling.panels) > sum(map(self._bytes, n.tiling.copies))
+
+    def _bytes(self, i: int) -> int:
+        """The bytes of a scratch array."""
+        g = self.variant.recipe.given[i]
+        return prod(evaluated(n, self._known) for n in g.axes) * np.dtype(g.dtype).itemsize
 
     def run(self, function: Any, n: int, arrays: Sequence[Array], kept: Any = None) -> list[Array] | None:
         """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run.
@@ -282,7 +304,8 @@ def _is_found_well(number: Number, product: TiledProduct) -> bool:
 
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
-    m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *t.left, *t.right))
+    left, right = t.large if t.large and evaluated(t.size, known) > SMALL else (t.left, t.right)
+    m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *left, *right))
     return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart)
 
 

@@ -37,8 +37,7 @@ from scanopt.backends.kernels.values import Scalar, item_size
 __all__: list[str] = []
 
 FAR, MORE = 4, 64
-"""Array steps make a table of at most FAR powers per exponent, plus MORE; beyond that the kernel fails.  Each row has
-at most as many powers as there are exponents, plus MORE."""
+"""Array steps make a table of at most FAR powers per exponent, plus MORE; beyond that the kernel fails."""
 
 
 def _do(op: str, a: Expr, b: Expr) -> Do:
@@ -64,7 +63,8 @@ def _powers(node: Powers, w: Lowering) -> None:
     rows = w.fresh("k")
     enough = _test("less_equal", n, _do("subtract", square, Var(few)))  # one row less suffices
     w.code.append(Let(rows, _do("subtract", Var(few), Cast(enough, INDEX)), INDEX))
-    room = (count if counted else plus(count, Lit(MORE)),)
+    most = count if counted else plus(times(Lit(FAR), count), Lit(MORE + 1))
+    room = (Do("sqrt", (most,), INDEX, INDEX),)
     small, large = w.scratch(dtype, room), w.scratch(dtype, room)
     with w.into([]) as code:
         base, places = w.cell(dtype), w.scratch(dtype, room)

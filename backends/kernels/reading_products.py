@@ -61,10 +61,11 @@ def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:
         yield Contract(step.out, step.args, (tuple(ia), tuple(ib)), dtype)
         return
     yield from nodes
-    out = f"{step.out}#d"
-    types[out] = TensorType(dtype, (None, None))
+    out = step.out if step.type.ndim == 2 else f"{step.out}#d"
+    types.setdefault(out, TensorType(dtype, (None, None)))
     yield Product(out, (left, right), dtype, as_they_lie=True, by_dot=True)
-    yield Reshape(step.out, (out,), dtype)
+    if out != step.out:
+        yield Reshape(step.out, (out,), dtype)
 
 
 def _matrix(step: Compute, x: str, summed: tuple[int, ...], i: int, types: Types, nodes: list[Single]) -> str | None:

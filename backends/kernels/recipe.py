@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
 
-from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
+from scanopt.backends.kernels.ir import ZERO, Do, Expr, Kernel, Lit, Var
 from scanopt.backends.kernels.scratch import Life, placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
@@ -46,6 +46,7 @@ class Tiling:
     once: whether factors are laid out or copied for it before the loop, not in each step. panels: the number of the
     scratch array for panels, needed only if tiles are used.  copies: of the scratch arrays for copied factors, or for
     all rows, which are then not needed.  apart: whether both factors are certainly different arrays.
+    large: the strides of a contraction of more than few elements; size: their number.
     """
 
     dtype: str
@@ -56,6 +57,8 @@ class Tiling:
     panels: int
     copies: tuple[int, ...] = ()
     apart: bool = False
+    large: tuple[tuple[Expr, Expr], tuple[Expr, Expr]] | None = None
+    size: Expr = ZERO
 
 
 @dataclass(frozen=True)
@@ -64,9 +67,9 @@ class Number:
 
     kind: "steps"; "size" of an axis; "stride" of rows, in elements; "stride in bytes" of an axis; "start" of a slice of
     an axis; "rows" that are kept at most, and "skipped" steps, of a result, by number; "offset" of scratch memory, in
-    bytes; and, 1 or 0 for a product: "tiled", whether it is made of tiles, "turned", whether BLAS takes its factors
-    with their own strides, "across", whether tiles multiply columns of a transposed right factor, "ahead", whether the
-    loop that reads its rows makes them.
+    bytes; "summed", the order in which a loop adds up a product, 0 if it does not; and, 1 or 0 for a product: "tiled",
+    whether it is made of tiles, "turned", whether BLAS takes its factors with their own strides, "across", whether
+    tiles multiply columns of a transposed right factor, "ahead", whether the loop that reads its rows makes them.
 
     For a kernel of a part of an axis: "all", the length of the whole axis, and "part", where the part begins in an
     array, in bytes.
@@ -111,6 +114,8 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             return evaluated(a, numbers) + evaluated(b, numbers)
         case Do(op="minimum", args=(a, b)):
             return min(evaluated(a, numbers), evaluated(b, numbers))
+        case Do(op="sqrt", args=(a,)):  # the least number whose square is no less
+            return isqrt(max(evaluated(a, numbers), 1) - 1) + 1
         case _:
             raise ValueError(f"{x} is not an expression of lengths")
 

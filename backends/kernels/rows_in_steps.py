@@ -17,7 +17,21 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Extreme, Fixed, Length, Map, Nested, Node, Reduce, Running, Setting, View
+from scanopt.backends.kernels.nodes import (
+    WHOLE,
+    Extreme,
+    Fixed,
+    Length,
+    Map,
+    Nested,
+    Node,
+    Product,
+    Products,
+    Reduce,
+    Running,
+    Setting,
+    View,
+)  # fmt: skip
 from scanopt.backends.kernels.stages import is_few
 from scanopt.program.ir import CarriedState, Keep, Read
 
@@ -31,7 +45,10 @@ TOTALS = {"maximum", "minimum", "add", "multiply"}
 
 def with_rows_in_steps(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
     """Move such nodes into loops.  wanted: names that are read afterwards."""
-    return [*nodes] if w.device else _with_sums(_with_totals(_with_ends(nodes, wanted, w), wanted, w), wanted, w)
+    if w.device:
+        return [*nodes]
+    found = _with_products(_with_ends(nodes, wanted, w), wanted, w)
+    return _with_sums(_with_totals(found, wanted, w), wanted, w)
 
 
 def _with_ends(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
@@ -77,6 +94,56 @@ def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
             made.append(replace(n, out=row, args=args, axes=tuple(i - 1 for i in n.axes)))
         keeps.append(Keep(n.out, row, None, TensorType(n.dtype, (None,))))
     return Nested(replace(loop.loop, keeps=tuple(keeps)), (*loop.nodes, *made), loop.args)
+
+
+def _with_products(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """Let loops keep the products of rows that they keep only to have each multiplied by a row of another array."""
+    found = [*nodes]
+    for end in [n for n in nodes if isinstance(n, Products)]:
+        for loop in [n for n in found if isinstance(n, Nested) and n.loop.until is None]:
+            rows = [_row_of(a, end, loop, found, wanted, w) for a in end.args]
+            between = found[found.index(loop) : found.index(end)]
+            if None not in rows and len(w.axes(end.out)) == 3 and not any(isinstance(n, Setting) for n in between):
+                of_product = [x for x in rows if x is not None]
+                gone = {*end.args, *(x.args[0] for x in of_product)}
+                found[found.index(loop)] = _multiplying(end, of_product, loop, w)
+                found = [n for n in found if n is not end and gone.isdisjoint(n.outs if isinstance(n, View) else ())]
+                break
+    return found
+
+
+def _row_of(
+    name: str, end: Products, loop: Nested, nodes: Sequence[Node], wanted: Collection[str], w: Lowering
+) -> View | None:
+    """The view of kept rows that a factor of a product is, if nothing else reads these rows; else None."""
+    view = next((n for n in nodes if isinstance(n, View) and n.out == name), None)
+    kept = {k.out for k in loop.loop.keeps if k.rows is None}
+    if view is None or view.args[0] not in kept or view.at or view.axes[0] != (0, WHOLE) or len(view.axes) != 3:
+        return None
+    axes = w.axes(view.args[0])
+    fits = all(x is None or x[1] == WHOLE for x in view.axes) and axes[0] != ONE and not is_few(axes[1:])
+    readers = [n for n in nodes if {name, view.args[0]} & {*n.args} and not isinstance(n, Length)]
+    alone = all(n is end or n is view for n in readers) and {name, view.args[0]}.isdisjoint(wanted)
+    return view if fits and alone and not any(map(w.grows, axes)) and w.dtype(name) == end.dtype else None
+
+
+def _multiplying(end: Products, views: Sequence[View], loop: Nested, w: Lowering) -> Nested:
+    """A loop that keeps the products in place of the rows."""
+    values, made = {k.out: k.value for k in loop.loop.keeps}, list[Node]()
+    row = f"{end.out}@{loop.loop.steps}"
+    w.name_row(row, end.out)
+    for i, view in enumerate(views):
+        name = f"{row}#{i}"
+        w.name_row(name, view.out)
+        axes = tuple(x if x is None else (x[0] - 1, WHOLE) for x in view.axes[1:])
+        made.append(View(name, (values[view.args[0]],), axes, (), view.dtype))
+    made.append(Product(row, (f"{row}#0", f"{row}#1"), end.dtype))
+    gone = {view.args[0] for view in views}
+    keeps = (
+        *(k for k in loop.loop.keeps if k.out not in gone),
+        Keep(end.out, row, None, TensorType(end.dtype, (None,) * 3)),
+    )
+    return Nested(replace(loop.loop, keeps=keeps), (*loop.nodes, *made), loop.args)
 
 
 def _with_totals(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:

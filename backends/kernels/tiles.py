@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels import tile_sums
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of
@@ -36,7 +37,7 @@ __all__ = [
     "library",
 ]
 
-FUNCTIONS = ("product", "panels", "dot", "across", "dots")
+FUNCTIONS = ("product", "panels", "dot", "across", "dots", "adding")
 """The names of the functions among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -279,14 +280,14 @@ FUSED static void dots_TYPE(char **G, const int64 *dims, const int64 *strides, v
 """
 _DTYPES = ("float32", "float64")
 _TEXT = f"""\
-{_HEAD}{"".join(_BODY.replace("TYPE", dtype) for dtype in _DTYPES)}
+{_HEAD}{"".join((_BODY + tile_sums.TEXT).replace("TYPE", dtype) for dtype in _DTYPES)}
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
     F[0] = product_float32; F[1] = panels_float32; F[2] = dot_float32; F[3] = across_float32;
-    F[4] = dots_float32;
-    F[5] = product_float64; F[6] = panels_float64; F[7] = dot_float64; F[8] = across_float64;
-    F[9] = dots_float64;
-    return 10;
+    F[4] = dots_float32; F[5] = adding_float32;
+    F[6] = product_float64; F[7] = panels_float64; F[8] = dot_float64; F[9] = across_float64;
+    F[10] = dots_float64; F[11] = adding_float64;
+    return 12;
 }}
 """
 
@@ -316,7 +317,7 @@ def library() -> Build:
 @cache
 def _functions() -> dict[tuple[str, str], int]:
     """The addresses of the functions of the compiled library, by name and dtype."""
-    found = (ctypes.c_void_p * 10)()
+    found = (ctypes.c_void_p * 12)()
     library().function(None, None, found)
     names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
     return dict(zip(names, (p or 0 for p in found), strict=True))
