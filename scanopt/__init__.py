@@ -9,7 +9,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import scanopt.forks  # a fork waits for what is imported below  # noqa: F401
-from scanopt import absent
+from scanopt import absent, importing
+from scanopt.namespaces import MODULES, Namespace
 
 __version__ = "0.1.0"
 
@@ -117,6 +118,8 @@ __all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
+    if name in MODULES:
+        return Namespace(f"scanopt.{name}", MODULES[name], __getattr__, __dir__)
     if name not in _HOME:
         raise absent.no_such_name("scanopt", name, __all__)
     home = _HOME[name]
@@ -128,3 +131,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+sys.meta_path.append(importing.Finder)

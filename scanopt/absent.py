@@ -11,20 +11,23 @@ _ABSENT = {
     "Elemwise DimShuffle CAReduce Dot Subtensor IncSubtensor Alloc Reshape OpFromGraph as_op COp wrap_py":
         "operators are entries of a table: use a function of the same meaning (T.add), or see docs/extending.md",
     "opt gof_opt optdb rewriting FusionOptimizer":
-        "laws do this by themselves; function(..., exclude=[...]) and Mode choose among them (docs/laws.md)",
+        "Assert is scanopt.Assert; laws do this by themselves, and function(..., exclude=[...]) and Mode choose "
+        "among them (docs/laws.md)",
     "FunctionGraph FrozenFunctionGraph fgraph":
         "a graph is its variables: see scanopt.graph.ancestors([y]), and f.program of a function",
     "linker link VMLinker CLinker OpWiseCLinker": "function(..., backend='numpy' or 'cupy') chooses what runs",
     "DebugMode NanGuardMode MonitorMode": "compare with the interpreter: f.unoptimized(...)",
     "sparse SparseType": "there are no sparse arrays: use dense ones",
     "gpuarray gpu_from_host cuda transfer": "function(..., backend='cupy') runs on a GPU; nothing is moved by hand",
-    "signal max_pool_2d pool_2d": "take T.max over windows: x.reshape((n, k, m, k)).max((1, 3))",
+    "signal max_pool_2d pool_2d": "use T.nnet.max_pool(x, (2, 2)) or T.nnet.avg_pool, and T.nnet.conv2d",
     "topk argtopk topk_and_argtopk": "take T.sort(x)[-k:], or T.argsort(x)[-k:] for the places",
     "NumericType Scalar DenseTensorType TensorLike": "every type is a TensorType: T.tensor(dtype, shape)",
     "RandomType RandomVariable random_state_type RandomGeneratorType":
         "use T.shared_randomstreams.RandomStreams(seed), or T.random with a key",
-    "sandbox rng_mrg": "use T.shared_randomstreams.MRG_RandomStreams",
-    "compile": "scanopt.function compiles; the classes of Theano's compile module have no counterpart",
+    "rng_mrg": "use T.shared_randomstreams.MRG_RandomStreams",
+    "_asarray": "use np.asarray(x, dtype)",
+    "compat python2x": "use Python's own: from collections import OrderedDict",
+    "xtensor": "there are no arrays with named axes: T.tensor(..., axes=names) names them in messages",
     "inplace": "programs write in place where they can by themselves: use the plain functions",
     "pydotprint d3viz": "f.show() writes a page with pictures; scanopt.dprint(x) prints the graph",
 }  # fmt: skip

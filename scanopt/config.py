@@ -103,6 +103,26 @@ FLAGS = {
 }
 """All flags by name, with `__` for the dot."""
 
+_WITHOUT = "leave the line out, since there is nothing that it would change"
+_THEIRS = {
+    **dict.fromkeys(
+        ("base_compiledir", "blas", "cmodule", "compile", "compiledir", "cxx", "dnn", "exception_verbosity", "gcc",
+         "int_division", "lib", "numba", "openmp", "optdb", "print_test_value", "reoptimize_unpickled_function", "vm",
+         "warn", "warn_float64"),
+        _WITHOUT,
+    ),
+    **dict.fromkeys(("compute_test_value", "compute_test_value_opt"),
+                    "dtypes and numbers of axes are checked at once, values by x.eval({...}); leave the line out"),
+    **dict.fromkeys(("device", "force_device", "gpuarray", "init_gpu_device"),
+                    "function(..., backend='cupy') runs on a GPU; leave the line out"),
+    **dict.fromkeys(("linker", "optimizer", "optimizer_excluding", "optimizer_including"),
+                    "function(..., mode=, exclude=) and config.mode say which laws rewrite programs"),
+    "on_unused_input": "write function(..., on_unused_input='ignore')",
+    "NanGuardMode": "compare with the interpreter: f.unoptimized(...)",
+    "DebugMode": "compare with the interpreter: f.unoptimized(...)",
+}  # fmt: skip
+"""Flags of Theano and its heirs, by the words before their first dots: what to write in place of them."""
+
 _WORDS = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -116,6 +136,8 @@ def _known(name: str) -> str:
     key = name.replace(".", "__")
     if key in FLAGS:
         return key
+    if key.split("__")[0] in _THEIRS:
+        raise AttributeError(f"config has no flag {_shown(key)!r}: {_THEIRS[key.split('__')[0]]}")
     near = [_shown(k) for k in FLAGS if k.lower() == key.lower()]
     near = near or get_close_matches(_shown(key), [_shown(k) for k in FLAGS], 2)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(map(_shown, FLAGS))}"

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from scanopt.array.variable import Node, Variable
+from scanopt.absent import no_such_name
+from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.graph import dependencies, leaves, schedule
 from scanopt.loops.rebuild import clone
 
 __all__ = [
-    "ancestors", "applys_between", "clone", "clone_replace", "explicit_graph_inputs", "graph_inputs", "graph_replace",
-    "inputs", "io_toposort", "vars_between",
+    "Apply", "Constant", "Variable", "ancestors", "applys_between", "clone", "clone_replace", "explicit_graph_inputs",
+    "graph_inputs", "graph_replace", "inputs", "io_toposort", "vars_between",
 ]  # fmt: skip
+
+__path__: list[str] = []  # as a package has it: see scanopt.importing
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What Theano's heirs have in modules of `graph` is here: `pytensor.graph.basic`, `.replace`, `.traversal`."""
+        if name in ("basic", "graph", "replace", "traversal"):
+            return sys.modules[__name__]
+        raise no_such_name(__name__, name, __all__)
+
 
 clone_replace = graph_replace = clone
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
+
+from scanopt.absent import ABSENT
 
 __all__ = ["MODES", "Mode", "as_mode"]
 
@@ -20,12 +23,21 @@ CHEAP = frozenset({"remove_constants_and_unused_inputs", "push_out_non_seq", "sa
 """The rulesets of FAST_COMPILE."""
 
 
+_NAMES: dict[str | None, str] = {"fast_run": "FAST_RUN", "fast_compile": "FAST_COMPILE", None: "unoptimized",
+                                 "None": "unoptimized"}  # fmt: skip
+_ELSEWHERE = {
+    **dict.fromkeys(("DebugMode", "DEBUG_MODE", "NanGuardMode"), ABSENT["DebugMode"]),
+    **dict.fromkeys(("CVM", "JAX", "MLX", "NUMBA", "PYTORCH"), ABSENT["linker"]),
+}
+
+
 @dataclass(frozen=True, init=False)
 class Mode:
     """A named mode, with laws or rulesets that it takes in or leaves out.
 
     name: one of MODES.  including, excluding: names of laws or rulesets; a law's own name takes
     precedence over that of its ruleset, and leaving out over taking in.
+    optimizer: the name as Theano writes it: "fast_run", "fast_compile" or None.  linker: accepted and without effect.
     Raises ValueError for an unknown name, or laws added to a mode that runs the interpreter.
 
     >>> mode = Mode("FAST_COMPILE").including("push_out_seq").excluding("save_mem")
@@ -39,10 +51,15 @@ class Mode:
     included: frozenset[str]
     excluded: frozenset[str]
 
-    def __init__(self, name: str = "optimized", including: Iterable[str] = (), excluding: Iterable[str] = ()) -> None:
+    def __init__(
+        self, name: str = "optimized", including: Iterable[str] = (), excluding: Iterable[str] = (), *,
+        linker: Any = None, optimizer: str | None = "default",
+    ) -> None:  # fmt: skip
+        name = _NAMES.get(optimizer, str(optimizer)) if optimizer != "default" else name
         if name not in MODES:
             close = get_close_matches(str(name).lower(), [m.lower() for m in MODES], 1)
             hint = "".join(f"; did you mean {m!r}?" for m in MODES if [m.lower()] == close)
+            hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else hint
             raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}, found {name!r}{hint}")
         added, left_out = _names("including", including), _names("excluding", excluding)
         if added and name == "unoptimized":

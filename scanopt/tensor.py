@@ -11,8 +11,9 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from scanopt.absent import no_such_name
-from scanopt.namespaces import NAMESPACES, Namespace
+from scanopt.namespaces import BESIDE, NAMESPACES, Namespace
 
+__path__: list[str] = []  # as a package has it: `import scanopt.tensor.nnet` finds what is here (scanopt.importing)
 _ELSEWHERE = {
     "TensorType": "scanopt.array.types",
     "Variable": "scanopt.array.variable",
@@ -20,6 +21,8 @@ _ELSEWHERE = {
     "TensorConstant": "scanopt.array.variable:Constant",
     "TensorSharedVariable": "scanopt.array.variable:SharedVariable",
     "scan": "scanopt.scan_module",
+    "NotScalarConstantError": "scanopt.array.theano_functions",
+    **dict.fromkeys(("digamma", "expit", "polygamma"), "scanopt.array.special"),
     "mgrid": "scanopt.array.theano_functions",
     "ogrid": "scanopt.array.theano_functions",
     "grad": "scanopt.gradient",
@@ -57,6 +60,11 @@ def _functions() -> dict[str, Any]:
     return FUNCTIONS
 
 
+def _names_of(module: Any) -> Any:
+    """What a module has, without what it imports."""
+    return dir(module) if "__dir__" in vars(module) else module.__all__
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module 'scanopt.tensor' has no attribute {name!r}")
@@ -68,13 +76,15 @@ def __getattr__(name: str) -> Any:
         home, _, original = _ELSEWHERE[name].partition(":")
         value = getattr(importlib.import_module(home), original or name)
     elif name in NAMESPACES:
-        value = Namespace(name, __getattr__, __dir__)
+        value = Namespace(f"{__name__}.{name}", NAMESPACES[name], __getattr__, __dir__)
     elif name in (functions := _functions()):
         value = functions[name]
     else:
-        homes = [n for n, home in _MODULES.items() if name in dir(importlib.import_module(home))]
+        homes = [n for n, home in _MODULES.items() if name in _names_of(importlib.import_module(home))]
         other = f"T.{homes[0]}.{name}" if homes and not name.startswith("_") else ""
         raise no_such_name("scanopt.tensor", name, __dir__(), other)
+    for other, original in BESIDE.get(name, {}).items():
+        vars(value).setdefault(other, value if original == name else __getattr__(original))
     globals()[name] = value
     return value
 

@@ -134,9 +134,11 @@ from scanopt.array.operators.elementwise import imag as imag
 from scanopt.array.operators.elementwise import modf as modf
 from scanopt.array.operators.elementwise import real as real
 from scanopt.array.operators.elementwise import sigmoid as sigmoid
+from scanopt.array.operators.elementwise import switch as switch
 from scanopt.array.operators.frexp import frexp as frexp
 from scanopt.array.operators.gradient import disconnected_grad as disconnected_grad
 from scanopt.array.operators.gradient import grad_clip as grad_clip
+from scanopt.array.operators.gradient import grad_scale as grad_scale
 from scanopt.array.operators.gradient import zero_grad as zero_grad
 from scanopt.array.operators.joining import concatenate as concatenate
 from scanopt.array.operators.joining import hstack as hstack
@@ -191,7 +193,10 @@ from scanopt.array.operators.subtensor import inc_subtensor as inc_subtensor
 from scanopt.array.operators.subtensor import set_subtensor as set_subtensor
 from scanopt.array.random import functions as _functions
 from scanopt.array.random import streams as _streams
+from scanopt.array.special import digamma as digamma
+from scanopt.array.special import expit as expit
 from scanopt.array.special import i0 as i0
+from scanopt.array.special import polygamma as polygamma
 from scanopt.array.special import sinc as sinc
 from scanopt.array.statistics.along import argsort as argsort
 from scanopt.array.statistics.along import max_and_argmax as max_and_argmax
@@ -237,15 +242,22 @@ from scanopt.array.statistics.without_nan import nanprod as nanprod
 from scanopt.array.statistics.without_nan import nanstd as nanstd
 from scanopt.array.statistics.without_nan import nansum as nansum
 from scanopt.array.statistics.without_nan import nanvar as nanvar
+from scanopt.array.theano_functions import NotScalarConstantError as NotScalarConstantError
+from scanopt.array.theano_functions import atleast_Nd as atleast_Nd
 from scanopt.array.theano_functions import ceil_intdiv as ceil_intdiv
+from scanopt.array.theano_functions import chi2sf as chi2sf
 from scanopt.array.theano_functions import complex_from_polar as complex_from_polar
 from scanopt.array.theano_functions import fill_diagonal_offset as fill_diagonal_offset
+from scanopt.array.theano_functions import gammal as gammal
+from scanopt.array.theano_functions import gammau as gammau
 from scanopt.array.theano_functions import get_scalar_constant_value as get_scalar_constant_value
+from scanopt.array.theano_functions import get_vector_length as get_vector_length
 from scanopt.array.theano_functions import hard_sigmoid as hard_sigmoid
 from scanopt.array.theano_functions import horizontal_stack as horizontal_stack
 from scanopt.array.theano_functions import inverse_permutation as inverse_permutation
 from scanopt.array.theano_functions import iround as iround
 from scanopt.array.theano_functions import log1mexp as log1mexp
+from scanopt.array.theano_functions import log1pexp as log1pexp
 from scanopt.array.theano_functions import matrix_dot as matrix_dot
 from scanopt.array.theano_functions import mgrid as mgrid
 from scanopt.array.theano_functions import nonzero_values as nonzero_values
@@ -255,6 +267,7 @@ from scanopt.array.theano_functions import shape_i as shape_i
 from scanopt.array.theano_functions import softsign as softsign
 from scanopt.array.theano_functions import stacklists as stacklists
 from scanopt.array.theano_functions import to_one_hot as to_one_hot
+from scanopt.array.theano_functions import tri_gamma as tri_gamma
 from scanopt.array.theano_functions import vertical_stack as vertical_stack
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
@@ -292,6 +305,10 @@ extra_ops: Any
 nlinalg: Any
 slinalg: Any
 subtensor: Any
+type: Any
+variable: Any
+sharedvar: Any
+exceptions: Any
 raw_random: Any
 TensorVariable = Variable
 TensorConstant = Constant
@@ -756,7 +773,7 @@ def ge(x: Any, y: Any) -> Variable:
     """np.greater_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def get_underlying_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
-    """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
+    """The value of a scalar that is known before the run.  Raises NotScalarConstantError for one that is not."""
 
 def getitem(x: Any, key: Any) -> Variable:
     """`x[key]` as users write it, a part that `set` and `inc` can change; an index that takes all of x gives one too."""
@@ -968,7 +985,7 @@ def max(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial:
 def maximum(x: Any, *more: Any) -> Variable:
     """np.maximum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def mean(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., *, where: Any = ...) -> Variable:
+def mean(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., *, where: Any = ..., acc_dtype: Any = ...) -> Variable:
     """The mean over axis: see `sum`; NaN where no element counts."""
 
 def min(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
@@ -1043,7 +1060,7 @@ def pow(x: Any, y: Any) -> Variable:
 def power(x: Any, y: Any) -> Variable:
     """np.power of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def prod(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+def prod(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ..., *, acc_dtype: Any = ...) -> Variable:
     """The product over axis: see `sum`; initial: a factor."""
 
 def psi(*args: Any) -> Variable:
@@ -1133,11 +1150,8 @@ def sub(x: Any, y: Any) -> Variable:
 def subtract(x: Any, y: Any) -> Variable:
     """np.subtract of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def sum(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+def sum(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ..., *, acc_dtype: Any = ...) -> Variable:
     """The sum over axis: an int, several, or None for all; with keepdims they stay with length 1."""
-
-def switch(condition: Any, x: Any, y: Any) -> Variable:
-    """x where the condition holds (is not 0), y elsewhere; shapes broadcast."""
 
 def tan(x: Any) -> Variable:
     """np.tan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""

@@ -30,6 +30,7 @@ LAYERS = [
     {"scanopt.scan_module", "scanopt.graph"},
     {"scanopt.gradient", "scanopt.scan"},
     {"scanopt.namespaces"},
+    {"scanopt.importing"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient
     {"scanopt.interpreter"},
     {"scanopt.lax"},
@@ -62,6 +63,7 @@ RULESETS = "scanopt.rewrites"  # found by looking through the package
 BY_NAME = {
     "scanopt": "public names, imported when first used",
     "scanopt.tensor": "the same of its own",
+    "scanopt.namespaces": "names of modules of other libraries",
     "scanopt.features": "what higher layers provide to lower ones",
     "scanopt.libraries": "libraries that only some functions need",
     "scanopt.extensions": "modules of other distributions",

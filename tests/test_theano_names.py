@@ -215,7 +215,7 @@ def test_one_function_under_its_names() -> None:
         (T, "no_such_thing_at_all", "has no attribute 'no_such_thing_at_all'$"),
         (T, "Elemwise", "operators are entries of a table"),
         (scanopt, "scna", "near: scan"),
-        (scanopt, "sandbox", "MRG_RandomStreams"),
+        (scanopt, "compat", "OrderedDict"),
         (scanopt, "OpFromGraph", r"docs/extending\.md"),
     ],
 )

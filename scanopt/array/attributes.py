@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from scanopt import features
@@ -34,6 +35,23 @@ class Attributes:
         array([6., 2.])
         """
         return features.At(cast("Variable", self))
+
+    @property
+    def tag(self) -> SimpleNamespace:
+        """What programs attach to a variable, as Theano's `x.tag.test_value`; nothing here reads it.
+
+        >>> from scanopt import tensor as T
+        >>> x = T.dvector("x")
+        >>> x.tag.test_value = [1.0, 2.0]
+        >>> x.tag.test_value
+        [1.0, 2.0]
+        """
+        kept: SimpleNamespace = self.__dict__.setdefault("_tag", SimpleNamespace())
+        return kept
+
+    def clone(self, name: str | None = None) -> Any:
+        """A new variable of the same type, computed from nothing."""
+        return self.type(name or cast("Variable", self).name)
 
     @property
     def itemsize(self) -> int:

@@ -145,6 +145,8 @@ def shared(
     shape: Sequence[Dim] | None = None,
     broadcastable: Sequence[bool] | None = None,
     axes: Sequence[str] | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
 ) -> SharedVariable:
     """A shared variable: an array that compiled functions keep between calls.
 
@@ -152,7 +154,8 @@ def shared(
     borrow: keep the array itself, not a copy.
     shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
         lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
-    axes: names of its axes, for messages.
+    axes: names of its axes, for messages.  strict, allow_downcast: accepted and without effect, since later values may
+        not lose precision.
     Raises TypeError for anything but an array of numbers, ValueError for one of another shape.
 
     >>> shared(np.zeros(3), "b").get_value()

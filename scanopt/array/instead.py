@@ -56,6 +56,7 @@ INSTEAD_OF_METHODS: dict[str, str] = {
     "put": _NEW_ARRAY + "y = x.at[indices].set(values), of x.ravel() for places in the flattened array",
     "resize": _NEW_ARRAY + "y = x.reshape(shape), or T.resize(x, shape)",
     "partition": _SORTED + "T.partition(x, kth), or T.sort(x)",
+    "transfer": "function(..., backend='cupy') runs on a GPU; nothing is moved by hand",
     "view": "write x.astype(dtype) for the same numbers in another dtype; the bytes are not read as others",
 }  # fmt: skip
 """By the name of a method or attribute of numpy.ndarray: what to write in its place."""

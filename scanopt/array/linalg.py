@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from scanopt.absent import no_such_name
+from scanopt.array.functions.matrices import kron
 from scanopt.array.linalg_decompositions import (
     EighResult,
     EigResult,
@@ -66,14 +67,17 @@ from scanopt.array.linalg_systems import (
     solve,
     solve_triangular,
 )
+from scanopt.array.linalg_theano import solve_continuous_lyapunov, solve_discrete_lyapunov, solve_sylvester
 from scanopt.array.registry import NUMPY_FUNCTIONS
+from scanopt.array.theano_functions import matrix_dot
 
 __all__ = [
     "EigResult", "EighResult", "LUResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "block_diag",
     "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "expm", "inv", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
-    "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
+    "expm", "inv", "kron", "lstsq", "lu", "lu_factor", "lu_solve", "matmul", "matrix_dot", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve",
+    "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester", "solve_triangular", "svd", "svdvals",
+    "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:

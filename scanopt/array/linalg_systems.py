@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,10 +38,13 @@ class SlogdetResult(NamedTuple):
     logabsdet: Variable
 
 
-def solve(a: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variable:
+def solve(
+    a: Any, b: Any, assume_a: str = "gen", lower: bool = False, *, b_ndim: int | None = None, check_finite: bool = True
+) -> Variable:
     """x with a x = b, as np.linalg.solve.
 
     a: (..., n, n).  b: a vector of n, or (..., n, k) of k right-hand sides; the first axes broadcast.
+    b_ndim: as PyTensor has it, 1 where b is (..., n).  check_finite: accepted and without effect.
     assume_a: "pos" for a positive definite a, of which only the lower (or upper) triangle is read, as by
     scipy.linalg.solve; "gen", "sym" and "her" solve any system.
     Raises ValueError for other shapes and names, TypeError for half precision; LinAlgError at run time where a is
@@ -52,15 +56,30 @@ def solve(a: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variabl
     if assume_a not in ("gen", "sym", "her", "pos"):
         raise ValueError(f"assume_a must be 'gen', 'sym', 'her' or 'pos', found {assume_a!r}")
     if assume_a == "pos":
-        return cho_solve((cholesky(a, lower=lower), lower), b)
-    return apply(Op.make("solve"), as_tensor_variable(a), as_tensor_variable(b))
+        return _columns(b, b_ndim, lambda b: cho_solve((cholesky(a, lower=lower), lower), b))
+    return _columns(b, b_ndim, lambda b: apply(Op.make("solve"), as_tensor_variable(a), b))
 
 
-def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False) -> Variable:
+def _columns(b: Any, b_ndim: int | None, solved: Callable[[Variable], Variable]) -> Variable:
+    """What belongs to right-hand sides, where b_ndim may say that each of several is a vector."""
+    v = as_tensor_variable(b)
+    if b_ndim not in (None, 1, 2):
+        raise ValueError(f"b_ndim is 1 for vectors or 2 for matrices, found {b_ndim!r}")
+    if b_ndim != 1 or v.ndim < 2:
+        return solved(v)
+    found: Variable = solved(FUNCTIONS["expand_dims"](v, -1))[..., 0]
+    return found
+
+
+def solve_triangular(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, *, b_ndim: int | None = None,
+    check_finite: bool = True,
+) -> Variable:  # fmt: skip
     """x with a x = b for a triangular a, as scipy.linalg.solve_triangular.
 
     a: (..., n, n); only one triangle is read.  b: as for `solve`.  trans: 0 or "N", 1 or "T" (a^T x = b),
-    2 or "C" (a^H x = b).  unit_diagonal: the diagonal is taken to be ones and not read.
+    2 or "C" (a^H x = b).  unit_diagonal: the diagonal is taken to be ones and not read.  b_ndim, check_finite: as
+    for `solve`.
     Raises ValueError for other shapes or another trans; LinAlgError at run time where the diagonal has a zero.
 
     >>> from scanopt import interpret
@@ -69,7 +88,7 @@ def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_d
     """
     x = as_tensor_variable(a)
     op = Op.make("solve_triangular", lower=bool(lower), trans=_trans(trans, x), unit_diagonal=bool(unit_diagonal))
-    return apply(op, x, as_tensor_variable(b))
+    return _columns(b, b_ndim, lambda b: apply(op, x, b))
 
 
 def _trans(trans: Any, a: Variable) -> int:
@@ -130,10 +149,13 @@ def lu_solve(lu: Any, b: Any, trans: Any = 0) -> Variable:
     return apply(Op.make("lu_solve", trans=_trans(trans, factors)), factors, as_tensor_variable(b))
 
 
-def cholesky(a: Any, upper: bool = False, *, lower: bool | None = None) -> Variable:
+def cholesky(
+    a: Any, upper: bool = False, *, lower: bool | None = None, check_finite: bool = True, on_error: str = "raise"
+) -> Variable:
     """The lower triangular L with L L^H = a (upper: the U with U^H U = a), as np.linalg.cholesky.
 
     a: (..., n, n); only the lower (or upper) triangle is read.  lower: what PyTensor has in place of upper.
+    check_finite: accepted and without effect.  on_error: "raise", the only one there is.
     Raises ValueError for other shapes; LinAlgError at run time where a is not positive definite.
 
     >>> from scanopt import interpret
@@ -141,6 +163,8 @@ def cholesky(a: Any, upper: bool = False, *, lower: bool | None = None) -> Varia
     array([[2., 0.],
            [1., 1.]])
     """
+    if on_error != "raise":
+        raise ValueError(f"on_error must be 'raise', found {on_error!r}: add to the diagonal where that may be needed")
     x = as_tensor_variable(a)
     if lower or (lower is None and not upper):
         return apply(Op.make("cholesky"), x)

@@ -5,12 +5,16 @@ Where the two have different functions under one name, it is Theano's: `conv2d` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+import sys
+from typing import TYPE_CHECKING, Any
 
 from scanopt.absent import no_such_name
 from scanopt.array.nnet_activations import (
+    batch_normalization,
     celu,
     crossentropy_categorical_1hot,
+    crossentropy_softmax_1hot,
+    crossentropy_softmax_1hot_with_bias,
     crossentropy_softmax_argmax_1hot_with_bias,
     gelu,
     glu,
@@ -42,6 +46,7 @@ from scanopt.array.operators.reductions import softmax
 
 __all__ = [
     "avg_pool",
+    "batch_normalization",
     "binary_crossentropy",
     "categorical_crossentropy",
     "celu",
@@ -49,6 +54,8 @@ __all__ = [
     "conv2d",
     "conv3d",
     "crossentropy_categorical_1hot",
+    "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias",
     "crossentropy_softmax_argmax_1hot_with_bias",
     "elu",
     "gelu",
@@ -77,9 +84,14 @@ __all__ = [
     "ultra_fast_sigmoid",
 ]  # fmt: skip
 
+__path__: list[str] = []  # as a package has it: see scanopt.importing
+
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> Any:
+        """What Theano has in modules of `nnet` is here: `T.nnet.nnet.softmax`, `T.nnet.conv.conv2d`."""
+        if name in ("abstract_conv", "basic", "bn", "conv", "nnet", "sigm"):
+            return sys.modules[__name__]
         raise no_such_name("scanopt.tensor.nnet", name, __all__)
 
 

@@ -21,7 +21,8 @@ from scanopt.array.variable import Variable, describe
 from scanopt.config import config
 
 __all__ = [
-    "celu", "crossentropy_categorical_1hot", "crossentropy_softmax_argmax_1hot_with_bias", "gelu", "glu",
+    "batch_normalization", "celu", "crossentropy_categorical_1hot", "crossentropy_softmax_1hot",
+    "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_argmax_1hot_with_bias", "gelu", "glu",
     "hard_sigmoid", "hard_tanh", "leaky_relu", "log_sigmoid", "one_hot", "relu6", "selu", "silu", "softmax_with_bias",
     "softsign", "swish",
 ]  # fmt: skip
@@ -168,3 +169,27 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> tu
     logs: Variable = FUNCTIONS["logsoftmax"](total)
     rows = arange(dims_of(total)[0])
     return -logs[(rows, as_variable(y_idx))], probabilities, FUNCTIONS["argmax"](total, -1)
+
+
+def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> tuple[Variable, Variable]:
+    """-log of the probability of class y_idx in each row of softmax(x + b), and that softmax."""
+    return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
+
+
+def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> tuple[Variable, Variable]:
+    """-log of the probability of class y_idx in each row of softmax(x), and that softmax."""
+    return crossentropy_softmax_1hot_with_bias(x, 0, y_idx)
+
+
+# Normalization
+
+
+def batch_normalization(inputs: Any, gamma: Any, beta: Any, mean: Any, std: Any, mode: str = "low_mem") -> Variable:
+    """gamma (inputs - mean) / std + beta, as Theano's; mode: accepted and without effect.
+
+    >>> from scanopt import interpret
+    >>> interpret(batch_normalization(np.array([1.0, 3.0]), 1.0, 0.5, 2.0, 0.5))
+    array([-1.5,  2.5])
+    """
+    centred = elementwise("subtract", as_float(inputs), mean)
+    return elementwise("add", elementwise("divide", elementwise("multiply", centred, gamma), std), beta)

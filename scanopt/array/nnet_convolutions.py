@@ -137,11 +137,12 @@ def _in_groups(parts: Variable, filters: Variable, groups: int, count: int, summ
 def conv2d(
     input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
     subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
+    image_shape: Any = None,
 ) -> Variable:  # fmt: skip
     """Convolutions of images with filters, as Theano's conv2d.
 
     input: (batch, channels, rows, columns).  filters: (outputs, channels / num_groups, rows, columns).
-    input_shape, filter_shape: promises of their lengths, None for one that is not known.
+    input_shape (or image_shape), filter_shape: promises of their lengths, None for one that is not known.
     border_mode: zeros around the images: "valid" (none), "full", "half", "same" (as many results as there are rows
     and columns, divided by subsample), an int, two of them, or two pairs.  subsample: steps between results.
     filter_flip: filters are turned around, as a convolution has it; False for the cross-correlation that JAX and
@@ -151,7 +152,7 @@ def conv2d(
     >>> conv2d(np.ones((2, 3, 8, 8)), np.ones((5, 3, 3, 3)), subsample=2).type.shape
     (2, 5, 3, 3)
     """
-    shapes = input_shape, filter_shape
+    shapes = input_shape or image_shape, filter_shape
     return _convolution(2, input, filters, shapes, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 

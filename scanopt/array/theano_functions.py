@@ -13,11 +13,16 @@ from scanopt.array.constants import as_tensor_variable, as_variable
 from scanopt.array.operators.creation import arange, eye
 from scanopt.array.operators.elementwise import as_float, cast, clip, elementwise, round_, where
 from scanopt.array.operators.products import dot
+from scanopt.array.operators.special import special
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.variable import Variable, describe
 from scanopt.config import config
 
-__all__ = ["mgrid", "ogrid"]
+__all__ = ["NotScalarConstantError", "mgrid", "ogrid"]
+
+
+class NotScalarConstantError(ValueError):
+    """A value that is asked for before the run is not known then."""
 
 
 @public("horizontal_stack")
@@ -33,9 +38,9 @@ def vertical_stack(*args: Any) -> Variable:
 
 
 @public("iround")
-def iround(x: Any) -> Variable:
-    """x rounded to whole numbers, halves to even, as int64."""
-    return cast(round_(x), "int64")
+def iround(x: Any, mode: str | None = None) -> Variable:
+    """x rounded to whole numbers, as int64; mode: as of `round`."""
+    return cast(round_(x, mode=mode), "int64")
 
 
 @public("round_half_away_from_zero")
@@ -161,12 +166,67 @@ def log1mexp(x: Any) -> Variable:
 
 @public("get_scalar_constant_value", "get_underlying_scalar_constant_value")
 def get_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
-    """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
+    """The value of a scalar that is known before the run.  Raises NotScalarConstantError for one that is not."""
     x = as_variable(v)
     value = x.operand.value
     if value is None or np.ndim(value):
-        raise ValueError(f"{describe(x)} has no value that is known before the run")
+        raise NotScalarConstantError(f"{describe(x)} has no value that is known before the run")
     return np.asarray(value)
+
+
+@public("get_vector_length")
+def get_vector_length(v: Any) -> int:
+    """The length of a vector, which must be known before the run.  Raises ValueError for other arrays.
+
+    >>> from scanopt import tensor as T
+    >>> get_vector_length(T.stack(T.dscalars("x", "y")))
+    2
+    """
+    x = as_variable(v)
+    if x.ndim != 1 or x.type.shape[0] is None:
+        raise ValueError(f"the length of {describe(x)} is not known before the run")
+    return x.type.shape[0]
+
+
+@public("atleast_Nd")
+def atleast_Nd(arry: Any, *, n: int = 1, left: bool = True) -> Variable:  # noqa: N802
+    """x with n axes at least; those that are added have length 1, and are the first ones or else the last."""
+    v = as_variable(arry)
+    added: Variable = FUNCTIONS["shape_padleft" if left else "shape_padright"](v, max(n - v.ndim, 0))
+    return added
+
+
+# Functions that are made of those of scipy.special
+
+
+@public("log1pexp")
+def log1pexp(x: Any) -> Variable:
+    """log(1 + exp(x)), without overflow: `softplus`."""
+    return FUNCTIONS["softplus"](x)  # type: ignore[no-any-return]
+
+
+@public("tri_gamma")
+def tri_gamma(x: Any) -> Variable:
+    """The second derivative of the logarithm of the gamma function."""
+    return special("zeta", 2, x)
+
+
+@public("gammau")
+def gammau(k: Any, x: Any) -> Variable:
+    """The upper incomplete gamma function, not divided by gamma(k) as `gammaincc` is."""
+    return FUNCTIONS["gammaincc"](k, x) * FUNCTIONS["gamma"](k)  # type: ignore[no-any-return]
+
+
+@public("gammal")
+def gammal(k: Any, x: Any) -> Variable:
+    """The lower incomplete gamma function, not divided by gamma(k) as `gammainc` is."""
+    return FUNCTIONS["gammainc"](k, x) * FUNCTIONS["gamma"](k)  # type: ignore[no-any-return]
+
+
+@public("chi2sf")
+def chi2sf(x: Any, k: Any) -> Variable:
+    """How likely a number above x is, of a chi squared distribution of k degrees of freedom."""
+    return FUNCTIONS["gammaincc"](as_float(k) / 2, as_float(x) / 2)  # type: ignore[no-any-return]
 
 
 class _Grid:

@@ -33,11 +33,11 @@ LONGEST, MOST_AXES = 2**63 - 1, 64
 """The greatest length of an axis and the greatest number of axes that NumPy allows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class TensorType:
     """Dtype (NumPy's name for it) and shape (one int, or None where unknown, per axis).
 
-    Called with a name, it makes a variable.
+    Called with a name, it makes a variable.  broadcastable: the shape as Theano writes it, True for axes of length 1.
 
     >>> str(TensorType("float64", (3, None)))
     'float64[3, ?]'
@@ -46,10 +46,12 @@ class TensorType:
     dtype: str
     shape: tuple[Dim, ...]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", dtype_name(self.dtype))
-        if not (type(self.shape) is tuple and all(n is None or (type(n) is int and n >= 0) for n in self.shape)):
-            object.__setattr__(self, "shape", lengths(self.shape))
+    def __init__(self, dtype: Any, shape: Any = None, *, broadcastable: Any = None) -> None:
+        given = broadcastable if shape is None else shape
+        object.__setattr__(self, "dtype", dtype_name(dtype))
+        if not (type(given) is tuple and all(n is None or (type(n) is int and n >= 0) for n in given)):
+            given = lengths(given)
+        object.__setattr__(self, "shape", given)
 
     def __call__(self, name: str | None = None) -> Any:
         """A new variable of this type."""
@@ -59,6 +61,11 @@ class TensorType:
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each axis whether its length is known to be 1."""
+        return tuple(n == 1 for n in self.shape)
 
     @property
     def itemsize(self) -> int:

@@ -8,7 +8,7 @@ Variables follow NumPy's protocols, so `np.tanh(x)`, `x @ W` and `np.where(m, x,
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from scanopt import features
 from scanopt.array import hints
 from scanopt.array.attributes import Attributes
+from scanopt.array.methods import add_methods
 from scanopt.array.misfits import misfit
 from scanopt.array.op import Op, Operand
 from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
@@ -208,49 +209,7 @@ def _known(x: Variable) -> np.ndarray[Any, Any] | None:
     return None
 
 
-def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
-    def method(self: Variable, other: Any) -> Any:
-        f = function_named(name)
-        return f(other, self) if swap else f(self, other)
-
-    return method
-
-
-def _call(name: str) -> Callable[..., Any]:
-    def method(self: Variable, *args: Any, **kwargs: Any) -> Any:
-        return function_named(name)(self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-_BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "true_div", "floordiv": "int_div",
-    "mod": "mod", "pow": "pow", "matmul": "matmul", "and": "and_", "or": "or_", "xor": "xor",
-    "lshift": "left_shift", "rshift": "right_shift", "divmod": "divmod",
-}  # fmt: skip
-for _py, _name in _BINARY.items():
-    setattr(Variable, f"__{_py}__", _operator(_name))
-    setattr(Variable, f"__r{_py}__", _operator(_name, swap=True))
-for _py, _name in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}.items():
-    setattr(Variable, f"__{_py}__", _operator(_name))
-for _py, _name in {"neg": "neg", "abs": "abs", "invert": "invert", "pos": "positive"}.items():
-    setattr(Variable, f"__{_py}__", _call(_name))
-# Methods of arrays; each is a function of the same name in the registry.
-for _name in (
-    "sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "cumsum",
-    "cumprod", "dot", "reshape", "flatten", "ravel", "transpose", "dimshuffle", "astype", "clip",
-    "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill",
-    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like", "ptp", "tile", "nonzero",
-    "argpartition", "choose", "searchsorted", "conjugate",
-):  # fmt: skip
-    setattr(Variable, _name, _call(_name))
-for _py, _name in {"set": "set_subtensor", "inc": "inc_subtensor", "norm": "norm_of_elements"}.items():
-    setattr(Variable, _py, _call(_name))
-Variable.__getitem__ = _call("getitem")
-for _prop in ("T", "mT", "flat", "shape", "size", "real", "imag"):
-    _name = {"T": "transpose", "mT": "matrix_transpose", "flat": "ravel"}.get(_prop, _prop)
-    setattr(Variable, _prop, property(_call(_name)))
+add_methods(Variable)
 
 
 class Apply(Node):
@@ -323,19 +282,27 @@ class SharedVariable(Variable):
     def value(self, new: Any) -> None:
         self.set_value(new)
 
-    def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
-        """The present value: a copy, or the array itself with `borrow=True`."""
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> np.ndarray[Any, Any]:
+        """The present value: a copy, or the array itself with `borrow=True`; there is but one type of values."""
         return self._value if borrow else self._value.copy()
 
-    def set_value(self, value: Any, borrow: bool = False) -> None:
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Replace the value (kept as it is with `borrow=True`, else copied).
 
         Waits for a call in another thread that updates the variable.
         Raises TypeError when the dtype or the number of axes differ, ValueError when a length that was promised does.
         """
-        new = self.checked(value)
+        new = self.checked(new_value)
         with self.lock:
             self._value = new if borrow else new.copy()
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set all entries to 0."""
+        self.set_value(np.zeros_like(self._value), borrow=True)
+
+    def clone(self, name: str | None = None) -> SharedVariable:
+        """Another shared variable of the same type, with the present value."""
+        return SharedVariable(self._value, name or self.name, self.type.shape)
 
     def _take(self, new: np.ndarray[Any, Any]) -> None:
         """Store a value that was checked, without a copy; the caller holds the lock."""

@@ -27,7 +27,7 @@ from scanopt.loops.site import is_truth, show
 from scanopt.memory import as_bytes
 from scanopt.modes import Mode, as_mode
 
-__all__ = ["function"]
+__all__ = ["default_mode", "function"]
 
 
 def function(
@@ -90,6 +90,15 @@ def function(
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
     asked = Request(made_of, laws, settings, backend, values, optimizes, *run)
     return watched(_made(OptimizationPlan(asked), name, title))
+
+
+def default_mode() -> Mode:
+    """The mode of functions where none is given: that of config.mode.
+
+    >>> default_mode()
+    Mode('optimized')
+    """
+    return as_mode(config.mode)
 
 
 def _settings(fp: str, cost: CostModel, order: Schedule, in_place: bool, memory: float | None) -> Settings:

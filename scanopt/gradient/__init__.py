@@ -9,7 +9,10 @@ from scanopt.gradient.verify import VerifyGradError, verify_grad
 
 __all__ = [
     "DisconnectedInputError", "DisconnectedInputWarning", "Lop", "NullTypeGradError", "Rop", "VerifyGradError",
-    "disconnected_grad", "grad", "grad_clip", "hessian", "jacobian", "verify_grad", "zero_grad",
+    "consider_constant", "disconnected_grad", "grad", "grad_clip", "grad_scale", "hessian", "jacobian", "verify_grad",
+    "zero_grad",
 ]  # fmt: skip
 
-disconnected_grad, grad_clip, zero_grad = (_FUNCTIONS[k] for k in ("disconnected_grad", "grad_clip", "zero_grad"))
+consider_constant, disconnected_grad, grad_clip, grad_scale, zero_grad = (
+    _FUNCTIONS[k] for k in ("consider_constant", "disconnected_grad", "grad_clip", "grad_scale", "zero_grad")
+)

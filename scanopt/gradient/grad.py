@@ -36,6 +36,7 @@ def grad(
     add_names: bool = True,
     known_grads: Mapping[Variable, Any] | None = None,
     return_disconnected: str = "zero",
+    null_gradients: str = "raise",
 ) -> Any:
     """The gradient of a scalar with respect to one variable, or a list of them.
 
@@ -47,7 +48,8 @@ def grad(
     known_grads: variable -> the whole gradient with respect to it, an array of its shape; other
         contributions of the variable to the cost are not added.
     add_names: name the results "d(cost)/d(x)".  return_disconnected: the result for an entry without
-        a gradient: "zero", "none" or "disconnected" (None too).
+        a gradient: "zero", "none" or "disconnected" (None too).  null_gradients: "raise" or "return":
+        the same here.
     Returns gradients of the shapes and dtypes of wrt, a list for a list.
     Raises TypeError for a cost that is not a float scalar or an entry that is not a variable, ValueError for
     lengths that do not fit, DisconnectedInputError, NullTypeGradError where an operator on the way has
@@ -62,6 +64,7 @@ def grad(
     """
     asked = Asked.of("grad", wrt, consider_constant, disconnected_inputs)
     choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    choice(asked.site, "null_gradients", null_gradients, ("raise", "return"))
     known = known_gradients(asked.site, known_grads)
     starts = list(known)
     if cost is not None:

@@ -25,9 +25,11 @@ def jacobian(
     wrt: Any,
     consider_constant: Sequence[Variable] | None = None,
     disconnected_inputs: str = "raise",
+    vectorize: bool = False,
 ) -> Any:
     """The derivatives of all entries of an expression with respect to wrt, one variable or a list.
 
+    vectorize: accepted and without effect: the loop over entries leaves where that pays.
     Returns arrays of shape (*expression.shape, *x.shape) for x in wrt.  Raises as `grad`.
 
     >>> from scanopt import interpret, tensor as T

@@ -51,12 +51,12 @@ register(
 
 
 @public()
-def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the scalar `condition` is true, else `otherwise`; only one of them is computed.
+def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
+    """`then_branch` where the scalar `condition` is true, else `else_branch`; only one of them is computed.
 
-    then, otherwise: arrays with the same number of axes (dtypes are promoted), or lists of them,
-    in pairs; their shapes may differ.  Raises TypeError when the condition has axes or the two do
-    not fit together.
+    then_branch, else_branch: arrays with the same number of axes (dtypes are promoted), or lists of them,
+    in pairs; their shapes may differ.  name: of the result, where it is one array.
+    Raises TypeError when the condition has axes or the two do not fit together.
 
     >>> from scanopt import tensor as T
     >>> x = T.vector("x", "float32")
@@ -68,11 +68,13 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
         raise TypeError(f"ifelse needs a scalar condition, found {describe(test)}: use where for one per element")
     if test.dtype != "bool":
         test = FUNCTIONS["neq"](test, 0)
-    if isinstance(then, list | tuple):
-        if not isinstance(otherwise, list | tuple) or len(then) != len(otherwise):
+    if isinstance(then_branch, list | tuple):
+        if not isinstance(else_branch, list | tuple) or len(then_branch) != len(else_branch):
             raise TypeError("ifelse with a list needs a list of the same length on the other side")
-        return [_one(test, a, b) for a, b in zip(then, otherwise, strict=True)]
-    return _one(test, then, otherwise)
+        return [_one(test, a, b) for a, b in zip(then_branch, else_branch, strict=True)]
+    chosen = _one(test, then_branch, else_branch)
+    chosen.name = name
+    return chosen
 
 
 vars(ifelse)["ifelse"] = ifelse  # in Theano, the function of this name is in a module of this name

@@ -156,7 +156,10 @@ def where(condition: Any, x: Any, y: Any) -> Variable:
     return apply(Op.make("where"), as_condition(condition), *promoted(x, y))
 
 
-public("switch")(where)
+@public("switch")
+def switch(cond: Any, ift: Any, iff: Any) -> Variable:
+    """Theano's name for `where(cond, ift, iff)`."""
+    return where(cond, ift, iff)
 
 
 def as_condition(x: Any) -> Variable:

@@ -17,7 +17,7 @@ from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe
 
-__all__ = ["GradientRule", "disconnected_grad", "grad_clip", "with_gradient", "zero_grad"]
+__all__ = ["GradientRule", "disconnected_grad", "grad_clip", "grad_scale", "with_gradient", "zero_grad"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -159,3 +159,24 @@ def _bound(b: Any, x: Variable) -> Variable:
         return weak_constant(b, float_)
     given = as_tensor_variable(b)
     return given if np.dtype(given.dtype).kind == "c" else FUNCTIONS["cast"](given, float_)
+
+
+def _times_factor(of: Args, g: Variable) -> list[Variable | None]:
+    return [FUNCTIONS["mul"](g, of[1]), None]
+
+
+@public()
+def grad_scale(x: Any, multiplier: Any) -> Variable:
+    """x, where the gradient with respect to it is multiplied: by -1 to turn it around, as adversarial training does.
+
+    multiplier: a number, or an array that broadcasts to x; nothing flows to it.
+
+    >>> from scanopt import grad, interpret, tensor as T
+    >>> x = T.dscalar("x")
+    >>> interpret(grad(grad_scale(x, -1) ** 2, x), {x: 3.0})
+    array(-6.)
+
+    Source: the documents' `theano.gradient.grad_scale`.
+    """
+    v = as_variable(x)
+    return with_gradient(v, [v, FUNCTIONS["cast"](as_variable(multiplier), v.dtype)], _times_factor)

@@ -228,12 +228,16 @@ def join(axis: int, *arrays: Any) -> Variable:
 
 
 @public("stack", numpy=("stack",))
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Variable:
+def stack(arrays: Any, axis: Any = 0, *more: Any, dtype: Any = None, casting: Any = "same_kind") -> Variable:
     """Arrays of one shape along a new axis, cast to dtype if given.  Raises ValueError when shapes differ.
+
+    more: as older programs for Theano write it, stack(x, y, z) is stack([x, y, z]).
 
     >>> stack([np.ones(3), np.ones(3)], axis=1).type.shape
     (3, 2)
     """
+    if isinstance(arrays, Variable) and (more or isinstance(axis, Variable)):
+        arrays, axis = (arrays, axis, *more), 0
     xs = _cast(arrays, dtype, casting)
     if not xs:
         raise ValueError("need at least one array to stack")
@@ -280,13 +284,14 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
 
 
 @public("tile", numpy=("tile",))
-def tile(x: Any, reps: Any) -> Variable:
-    """x repeated along each axis.
+def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
+    """x repeated along each axis.  ndim: how many axes the result has at least.
 
     >>> tile(np.ones((2, 3)), (2, 1, 2)).type.shape
     (2, 2, 6)
     """
     counts = as_dims(reps)
+    counts = (1,) * ((ndim or 0) - len(counts)) + counts
     v = as_variable(x)
     v = shape_padleft(v, max(len(counts) - v.ndim, 0))
     counts = (1,) * (v.ndim - len(counts)) + counts

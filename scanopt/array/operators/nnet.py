@@ -90,9 +90,9 @@ def logsoftmax(x: Any, axis: int = -1) -> Variable:
 
 
 @public("categorical_crossentropy")
-def categorical_crossentropy(coding: Any, true: Any) -> Variable:
-    """-log of the probability of the true class in each row of `coding`; true: its number, or a coding of it."""
-    p, target = as_variable(coding), as_variable(true)
+def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
+    """-log of the probability of the true class in each row of `coding_dist`; true_dist: its number, or a coding."""
+    p, target = as_variable(coding_dist), as_variable(true_dist)
     if target.ndim == p.ndim:
         logs = elementwise("multiply", target, elementwise("log", p))
         return elementwise("negative", reduce("sum", logs, -1, False))

@@ -243,10 +243,12 @@ def reshape_to(x: Variable, dims: Sequence[Any]) -> Variable:
 
 
 @public("reshape", numpy=("reshape",))
-def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str = "C") -> Variable:
+def reshape(
+    x: Any, shape: Any = None, *more: Any, ndim: int | None = None, order: str = "C", newshape: Any = None
+) -> Variable:
     """x with the same elements in another shape; one length may be -1.
 
-    shape: ints and integer scalars, one after the other or as a sequence; or a vector with ndim.
+    shape: ints and integer scalars, one after the other or as a sequence; or a vector with ndim.  newshape: the same.
     order: "C" (the last axis varies fastest) or "F" (the first one); after a sequence it may come third, as in NumPy.
     Raises ValueError when the number of elements differs.
 
@@ -255,7 +257,7 @@ def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str 
     """
     if more and isinstance(more[-1], str):
         order, more = more[-1], more[:-1]
-    v, dims = as_variable(x), as_dims((shape, *more) if more else shape, ndim)
+    v, dims = as_variable(x), as_dims((shape, *more) if more else newshape if shape is None else shape, ndim)
     if _last_first(order):
         return reshape_to(v, dims)
     return transpose(reshape_to(transpose(v), dims[::-1]))

@@ -14,6 +14,7 @@ which is 0 unless `advance` increased it.  `RandomStreams` keeps such a vector i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import reduce
 from operator import mul
@@ -86,7 +87,10 @@ def _state(key: Any) -> Variable:
     """A key as a variable; an unknown length is specified as 3, since no other one is possible."""
     v = as_tensor_variable(key)
     if v.dtype != "uint64" or v.ndim != 1:
-        raise TypeError(f"expected a key, a uint64 vector as T.random.key(seed) makes it, found {describe(v)}")
+        raise TypeError(
+            f"expected a key, a uint64 vector as T.random.key(seed) makes it, found {describe(v)}; for numbers that "
+            "differ from call to call, as in PyTensor, make a stream: T.random.RandomStream(seed).normal(0, 1)"
+        )
     return specify_shape(v, (3,)) if v.type.shape == (None,) else v
 
 
@@ -374,8 +378,13 @@ def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
     return reshape_to(order[:wanted], dims)
 
 
+__path__: list[str] = []  # as a package has it: see scanopt.importing
+
+
 def __getattr__(name: str) -> Any:
-    """Give access to the streams, which are built on these functions, under `T.random` too."""
+    """Give access to the streams, which are built on these functions, under `T.random` too, and to `T.random.utils`."""
+    if name == "utils":
+        return sys.modules[__name__]
     if name in ("RandomStream", "RandomStreams", "MRG_RandomStreams"):
         return getattr(features, name)
     raise AttributeError(f"module 'scanopt.tensor.random' has no attribute {name!r}")

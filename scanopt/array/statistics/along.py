@@ -157,6 +157,6 @@ def argsort(
 
 
 @public()
-def max_and_argmax(x: Any, axis: int | None = None) -> tuple[Variable, Variable]:
+def max_and_argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> tuple[Variable, Variable]:
     """The maximum along axis, and its first place."""
-    return reduce("max", x, axis, False), places("argmax", x, axis, False)
+    return reduce("max", a, axis, keepdims), places("argmax", a, axis, keepdims)

@@ -30,8 +30,8 @@ def flatnonzero(a: Any) -> Variable:
 
 
 @public("nonzero", numpy=("nonzero",))
-def nonzero(a: Any) -> tuple[Variable, ...]:
-    """The places of elements that are not 0, as a tuple with an int64 vector for each axis.
+def nonzero(a: Any, return_matrix: bool = False) -> Any:
+    """The places of elements that are not 0, as a tuple with an int64 vector for each axis (or rows of a matrix).
 
     Raises ValueError for an array without axes.
 
@@ -43,7 +43,8 @@ def nonzero(a: Any) -> tuple[Variable, ...]:
     for n in reversed(dims_of(v)[1:]):
         found.append(elementwise("remainder", places, n))
         places = elementwise("floor_divide", places, n)
-    return (places, *reversed(found))
+    each = (places, *reversed(found))
+    return FUNCTIONS["stack"](each) if return_matrix else each
 
 
 @public("where", numpy=("where",))

@@ -21,6 +21,7 @@ from scanopt.array.operators.reductions import reduce
 from scanopt.array.protocol import refused
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, reduced_axes
+from scanopt.array.types import dtype_name
 from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["extremum", "filled", "folded", "initial_of", "kept", "mask_of", "mean_of", "no_out", "variance_of"]
@@ -148,19 +149,28 @@ def variance_of(
 # Public functions
 
 
+def _accumulated(f: Any, a: Any, acc_dtype: Any, axis: Any, dtype: Any, *more: Any, **named: Any) -> Variable:
+    """f of a, computed in another dtype than that of the result."""
+    plain: Variable = f(a, axis, dtype, *more, **named)
+    return cast(f(cast(as_variable(a), dtype_name(acc_dtype)), axis, None, *more, **named), plain.dtype)
+
+
 @public("sum", numpy=("sum",))
 def sum_(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
+    where: Any = True, *, acc_dtype: Any = None,
 ) -> Variable:  # fmt: skip
     """The sum over axis: an int, several, or None for all; with keepdims they stay with length 1.
 
-    dtype: that of the result.  initial: a number added to it.  where: which elements count, a bool array that
-    broadcasts to `a`.  Raises ValueError for an axis that `a` does not have, TypeError for `out`.
+    dtype: that of the result.  acc_dtype: what is computed in.  initial: a number added to it.
+    where: which elements count, a bool array that broadcasts to `a`.
+    Raises ValueError for an axis that `a` does not have, TypeError for `out`.
 
     >>> sum_([1, 2, 3], where=[True, False, True], initial=10).eval()
     array(14)
     """
+    if acc_dtype is not None:
+        return _accumulated(sum_, a, acc_dtype, axis, dtype, out, keepdims, initial, where)
     v = as_variable(a)
     keep = kept("sum", v, out, keepdims)
     return folded("sum", v, axis, dtype, keep, initial, mask_of("sum", v, where))
@@ -169,13 +179,15 @@ def sum_(
 @public("prod", numpy=("prod",))
 def prod_(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
-    where: Any = True,
+    where: Any = True, *, acc_dtype: Any = None,
 ) -> Variable:  # fmt: skip
     """The product over axis: see `sum`; initial: a factor.
 
     >>> prod_([2, 3], initial=10).eval()
     array(60)
     """
+    if acc_dtype is not None:
+        return _accumulated(prod_, a, acc_dtype, axis, dtype, out, keepdims, initial, where)
     v = as_variable(a)
     keep = kept("prod", v, out, keepdims)
     return folded("prod", v, axis, dtype, keep, initial, mask_of("prod", v, where))
@@ -183,13 +195,16 @@ def prod_(
 
 @public("mean", numpy=("mean",))
 def mean_(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
-) -> Variable:
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True,
+    acc_dtype: Any = None,
+) -> Variable:  # fmt: skip
     """The mean over axis: see `sum`; NaN where no element counts.
 
     >>> mean_([1.0, 2.0, 6.0], where=[True, True, False]).eval()
     array(1.5)
     """
+    if acc_dtype is not None:
+        return _accumulated(mean_, a, acc_dtype, axis, dtype, out, keepdims, where=where)
     v = as_variable(a)
     keep, mask = kept("mean", v, out, keepdims), mask_of("mean", v, where)
     return reduce("mean", v, axis, keep, dtype) if mask is None else mean_of(v, axis, dtype, keep, mask)
