@@ -13,6 +13,7 @@ from scanopt.program.ir import Program
 
 Array = np.ndarray[Any, Any]
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint8", "uint32", "bool")
+COMPLEX = ("complex128", "complex64")
 SHAPES: tuple[tuple[int, ...], ...] = ((), (), (3,), (3,), (17,), (2, 3), (2, 3), (1,), (2, 1), (1, 3))
 TAPS = ((1,), (1,), (1,), (1, 2), (2,), (1, 3), (10,))
 KEPT = (None, None, 1, 2, 5)
@@ -34,6 +35,10 @@ class RandomLoop:
     def array(self, shape: tuple[int, ...], dtype: str) -> Array:
         if dtype == "bool":
             return self.rng.integers(0, 2, shape).astype(bool)
+        if dtype in COMPLEX:
+            x = np.empty(shape, dtype)
+            x.real, x.imag = (self.array(shape, "float32" if dtype == "complex64" else "float64") for _ in range(2))
+            return x
         if dtype.startswith("float"):
             x = self.rng.normal(size=shape) * 10.0 ** self.rng.integers(-2, 3, shape)
             special = self.rng.choice([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-310, 1e300], shape)
@@ -126,7 +131,7 @@ class RandomLoop:
         """An operator, and the shape that it has for the values at hand."""
         name = self.b(op, *args, **params)
         function = self.b.body[-1].op.bind(np)
-        if self.b.types[name].dtype not in DTYPES:
+        if self.b.types[name].dtype not in (*DTYPES, *COMPLEX):
             raise TypeError("kernels do not compute in it")
         with np.errstate(all="ignore"):
             found = function(*(np.zeros(self.shapes.get(a, ()), self.b.types[a].dtype) for a in args))
@@ -181,6 +186,10 @@ class RandomLoop:
                 "getitem", x, self.make("subtract", self.place, self.b.const(np.int64(1))), index=("in",)
             ),
         ]
+        if COMPLEX[0] in self.dtypes or COMPLEX[1] in self.dtypes:
+            make += [lambda: self.make(pick.choice(("real", "imag", "conjugate")), x)] * 4
+            make += [lambda: self.make(pick.choice(("add", "multiply", "subtract", "divide")), x, y)] * 12
+            make += [lambda: self.make(pick.choice(("square", "reciprocal", "absolute")), x)] * 6
         for _ in range(9):
             name = self.attempt(pick.choice(make))
             if name:

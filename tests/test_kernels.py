@@ -37,6 +37,8 @@ Array = np.ndarray[Any, Any]
 def bits(x: Array) -> Array:
     """What two equal arrays have in common: the sign of zeros, not that of NaNs."""
     x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return np.stack([bits(x.real.copy()), bits(x.imag.copy())])
     if x.dtype.kind != "f":
         return x
     return np.where(np.isnan(x), np.uint64(1), x.view(f"u{x.itemsize}"))

@@ -21,6 +21,7 @@ from scanopt.backends.kernels.nodes import (
     Factored,
     Fork,
     Length,
+    Map,
     Nested,
     Node,
     Product,
@@ -29,16 +30,26 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     View,
 )
+from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.program.ir import Loop
 
-__all__ = ["Body", "read_forwards", "rounds_by_layout", "walk"]
+__all__ = ["Body", "read_forwards", "rounds_by_direction", "rounds_by_layout", "walk"]
 
 _BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
 
 
 def rounds_by_layout(node: Node) -> bool:
-    """Whether NumPy's rounding depends on the memory layout of arguments, because the order of its additions does."""
-    return isinstance(node, _BY_LAYOUT) and np.dtype(node.dtype).kind == "f"
+    """Whether NumPy's rounding depends on the memory layout of arguments: the order of its additions, or its loop."""
+    if isinstance(node, Call):
+        return any(dtype in COMPLEX for dtype in (node.dtype, *node.takes))
+    return isinstance(node, _BY_LAYOUT) and np.dtype(node.dtype).kind in "fc"
+
+
+def rounds_by_direction(node: Node) -> bool:
+    """Whether NumPy may round differently where arguments run backwards: by loops without vectors."""
+    if isinstance(node, Map):
+        return node.op in ("multiply", "square") and node.dtype in COMPLEX
+    return isinstance(node, Call)
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -99,7 +110,7 @@ class Body:
         nodes = [] if self.exact else [*walk(self.root.nodes)]
         if any(rounds_by_layout(n) for n in nodes):
             return "packed"
-        return "forward" if any(isinstance(n, Call) for n in nodes) else ""
+        return "forward" if any(map(rounds_by_direction, nodes)) else ""
 
 
 def read_forwards(body: Body) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
+from scanopt.backends.kernels.bodies import Body, rounds_by_direction, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_places import with_counted_places
 from scanopt.backends.kernels.counted_steps import with_steps_counted
@@ -40,7 +40,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
     View,
 )  # fmt: skip
-from scanopt.backends.kernels.numpy_loops import DTYPES
+from scanopt.backends.kernels.numpy_loops import COMPLEX, DTYPES
 from scanopt.backends.kernels.parts_by_ends import with_parts_by_ends
 from scanopt.backends.kernels.reading import nodes_of
 from scanopt.backends.kernels.recurrences import written_out
@@ -75,6 +75,8 @@ def body_of(
         wanted = {k.value for k in root.loop.keeps}
         root = replace(root, nodes=turned_first(without_unused(root.nodes, wanted, counts), wanted, made))
     body = Body(root, made, exact, counts, whole, _cut(root) if whole else None)
+    if device and any(made[name].dtype in COMPLEX for n in walk(root.nodes) for name in (*n.outs, *n.args)):
+        raise NoForm("complex numbers have no form on a device")
     if body.size > MOST:
         raise NoForm(f"{body.size} operators would take too long to compile")
     if not exact:
@@ -205,7 +207,7 @@ def _disorder(body: Body) -> None:
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
     backward = _views(body, _runs_back, kept=True)
     for node in walk(body.root.nodes):
-        found = crooked if rounds_by_layout(node) else backward if isinstance(node, Call) else set()
+        found = crooked if rounds_by_layout(node) else backward if rounds_by_direction(node) else set()
         if found.intersection(node.args):
             raise NoOrder("its rounding depends on the memory layout of a view")
 

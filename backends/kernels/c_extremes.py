@@ -12,7 +12,7 @@ from string import Template
 import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.numpy_loops import DTYPES
+from scanopt.backends.kernels.numpy_loops import REAL
 
 __all__ = ["EXTREMES", "FIRST_PLACES", "extreme"]
 
@@ -137,7 +137,7 @@ def _text(text: str, dtype: str, **words: object) -> str:
 FIRST_PLACES = {
     f"first_{op}_{dtype}": _text(_PLACE, dtype, OP=op, SIGN=sign, NOT=opposite)
     for op, (sign, opposite) in _FURTHER.items()
-    for dtype in DTYPES
+    for dtype in REAL
     if np.dtype(dtype).itemsize >= 4
 }
 """The C text of functions that find the place of the first extreme of a row, by name."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt.backends.kernels.complex_operations import PARTS, complex_helper
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.numpy_loops import DTYPES
 
@@ -49,6 +50,8 @@ INFIX: dict[str, dict[str, str]] = {
     "u": {**_TESTS, **_WHOLE, "absolute": "{0}"},
     "f": {**_TESTS, **_NUMBERS, "divide": "({0} / {1})", "reciprocal": "(1 / {0})", "isnan": "({0} != {0})",
           "unordered": "__builtin_isunordered({0}, {1})"},
+    "c": {**_TESTS, **PARTS, "add": "({0} + {1})", "subtract": "({0} - {1})", "negative": "(-{0})", "positive": "{0}",
+          "isnan": "({0} != {0})"},
 }  # fmt: skip
 """For each kind of dtype, the text of operations, with places for the texts of their arguments."""
 
@@ -207,6 +210,8 @@ def operation_helper(op: str, dtype: str) -> str:
     kind = np.dtype(dtype).kind
     if op == "power":
         return re.sub(r"\bT\b", TYPES[dtype], _POWER).replace("power_T", f"power_{TYPES[dtype]}")
+    if kind == "c":
+        return complex_helper(op, dtype)
     body = FUNCTIONS[kind].get(op, "")
     if not body or op in INFIX[kind]:
         return ""

@@ -53,6 +53,8 @@ def reduction(op: str, dtype: str) -> tuple[str, str] | None:
     None where there is no such function.
     """
     t, kind = TYPES[dtype], np.dtype(dtype).kind
+    if kind == "c":
+        return None
     if op == "add" and kind == "f":
         text = _SUM if adds_in_eight_sums() else ""
     elif op in EXTREMES and kind == "f":

@@ -62,7 +62,7 @@ extern char PyFloat_Type, PyLong_Type, PyList_Type;
 typedef int64 kernel(char **, const int64 *, void **);
 typedef Object *maker(void *, void *, int, const int64 *, const int64 *, void *, int, Object *);
 typedef struct {{
-    int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape; void *number;
+    int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape; void *number, *complex;
 }} Argument;
 typedef struct {{ int64 kind, place; }} Given;
 typedef struct {{ int64 nd; Object *descr; int64 row; const int64 *shape; }} Result;
@@ -83,7 +83,7 @@ static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, d
             for (int64 k = 0; k < want->nd; k++)
                 if (x->dimensions[k] != want->shape[k]) return 0;
             cells[i].data = x->data;
-        }} else if (x->head.type == want->number) {{
+        }} else if (x->head.type == want->number || x->head.type == want->complex) {{
             cells[i].data = (char *)&x->data;
         }} else if (want->real && x->head.type == (void *)&PyFloat_Type) {{
             values[i] = PyFloat_AsDouble(args[i]);
@@ -267,9 +267,14 @@ def _fits() -> bool:
 
 @cache
 def _number_is_behind_head(dtype: str) -> bool:
-    """Whether NumPy's scalars of this dtype store their value where arrays store the pointer to their elements."""
-    x = np.dtype(dtype).type(1)
-    return x.dtype.kind in "biuf" and ctypes.string_at(id(x) + object.__basicsize__, x.itemsize) == x.tobytes()
+    """Whether NumPy's scalars of this dtype store their value where arrays store the pointer to their elements.
+
+    dtype: "complex" for Python's own type.
+    """
+    x = 1 + 2j if dtype == "complex" else np.dtype(dtype).type(1)
+    value = np.asarray(x)
+    there = ctypes.string_at(id(x) + object.__basicsize__, value.itemsize)
+    return value.dtype.kind in "biufc" and there == value.tobytes()
 
 
 def _maker() -> int:
@@ -357,7 +362,8 @@ class Entry:
             real, whole = (not x.ndim and dtype.name == name for name in ("float64", "int64"))
             arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, i in ranged]
             number = id(dtype.type) if not x.ndim and _number_is_behind_head(dtype.name) else 0
-            arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape), number]
+            plain = id(complex) if number and dtype == complex and _number_is_behind_head("complex") else 0
+            arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape), number, plain]
         given: list[int] = []
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)

@@ -56,6 +56,8 @@ def _is_extreme(node: Reduce, w: Lowering) -> bool:
 def order_is_known(op: str, dtype: str) -> bool:
     """Whether the order in which NumPy reduces few elements is known."""
     kind = np.dtype(dtype).kind
+    if kind == "c":
+        return False
     return op in IN_ORDER or (op == "add" and (kind in "iu" or (kind == "f" and adds_in_eight_sums())))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels.complex_operations import is_known
 from scanopt.backends.kernels.numpy_loops import inner_loop, loop_dtypes
 
 __all__ = ["cast_is_known", "in_c", "needs_whole", "through_numpy"]
@@ -24,11 +25,16 @@ TESTED = {"isnan", "isinf", "isfinite"}
 
 _ANY = COMPARED | LOGIC | TESTED
 _NUMBERS = _ANY | KEPT | {"add", "subtract", "multiply", "negative", "absolute", "square", "maximum", "minimum", "sign"}
+_OF_COMPLEX = {
+    "equal", "not_equal", "positive", "negative", "conjugate", "add", "subtract", "multiply", "square", "divide",
+    "reciprocal",
+}  # fmt: skip
 OF_KIND = {
     "b": COMPARED | LOGIC | BITS | {"add", "multiply", "maximum", "minimum", "absolute"},
     "i": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
     "u": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
     "f": _NUMBERS | {"divide", "fabs", "sqrt", "reciprocal", "signbit", "copysign"},
+    "c": LOGIC | TESTED | _OF_COMPLEX,
 }
 """The ufuncs that are one operation of C, by the kind of dtype in which they compute."""
 
@@ -51,7 +57,8 @@ def in_c(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
     kind = np.dtype(found[0]).kind
     if name in ("maximum", "minimum") and kind == "f" and not X86:
         return None  # only on x86 do 0.0 and -0.0 give the second
-    return found if name in OF_KIND.get(kind, ()) else None
+    known = name in OF_KIND.get(kind, ()) and (kind != "c" or is_known(name, found[0]))
+    return found if known else None
 
 
 def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -59,7 +66,7 @@ def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
     found = loop_dtypes(name, dtypes)
     if found is None or inner_loop(name, found) is None:
         return None
-    return None if name in RAISING and np.dtype(found[0]).kind not in "fu" else found
+    return None if name in RAISING and np.dtype(found[0]).kind not in "fuc" else found
 
 
 def needs_whole(op: Any, dtype: str) -> bool:
@@ -73,4 +80,7 @@ def cast_is_known(old: str, new: str) -> bool:
     >>> cast_is_known("int64", "int8"), cast_is_known("float64", "uint8")
     (True, False)
     """
-    return np.dtype(old).kind != "f" or np.dtype(new).kind in "fb" or (X86 and new in ("int32", "int64"))
+    before, after = np.dtype(old).kind, np.dtype(new).kind
+    if before == "c":
+        return after in "cb"
+    return before != "f" or after in "fcb" or (X86 and new in ("int32", "int64"))

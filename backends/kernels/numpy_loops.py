@@ -21,10 +21,12 @@ from scanopt.backends.kernels.direct_calls import direct_address
 from scanopt.backends.kernels.dtype_functions import dtype_function
 from scanopt.backends.kernels.lapack import lapack_function
 
-__all__ = ["available", "inner_loop", "loop_dtypes"]
+__all__ = ["COMPLEX", "DTYPES", "REAL", "available", "inner_loop", "loop_dtypes"]
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-"""The dtypes in which kernels compute."""
+REAL = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+DTYPES = (*REAL, *COMPLEX)
+"""The dtypes in which kernels compute; on devices they compute in `REAL` only."""
 
 
 class _Ufunc(ctypes.Structure):

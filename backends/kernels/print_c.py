@@ -71,6 +71,7 @@ HEAD = """\
 typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
 typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
 typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
+typedef _Complex float complex64; typedef _Complex double complex128;
 typedef void inner(char **, const int64 *, const int64 *, void *);
 #define DATA(i) (*(char **)(G[i] + %d))
 #if defined(__clang__)

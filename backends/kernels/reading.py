@@ -40,6 +40,7 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
+from scanopt.backends.kernels.reading_complex import PARTS_OF_COMPLEX, fits_complex, parts_of_complex
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import (
@@ -59,7 +60,7 @@ __all__ = ["nodes_of"]
 def nodes_of(step: Compute, types: Types) -> tuple[Single, ...]:
     """Read an operator.  types: of all names; names made here are added.  Raises NoForm."""
     writer = _FORMS.get(step.op.name, _ufunc)
-    found = tuple(writer(step, types))
+    found = tuple(writer(step, types)) if fits_complex(step, types, writer is _ufunc) else ()
     if not found or types[step.out].dtype not in DTYPES:
         raise NoForm(f"{step.op.name} of {', '.join(str(types[a]) for a in step.args)} has no form")
     return found
@@ -370,8 +371,8 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "softmax": _softmax, "cast": _cast, "where": _where, "clip": _clip, "round": _round,
     "full_like": _full_like, "swap_rows": _arranged(lambda op, ndim: [1, 0, *range(2, ndim)]),
-    "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": part_nodes,
-    "setitem": set_nodes, "reshape": _reshape,
+    "shaped_like": _same, "spread_like": _same, "widen": _same, "getitem": part_nodes, "setitem": set_nodes,
+    **dict.fromkeys(PARTS_OF_COMPLEX, parts_of_complex), "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),

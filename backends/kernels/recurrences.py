@@ -38,6 +38,8 @@ def _of_step(step: Step, types: Types) -> Iterator[Step]:
         yield replace(step, body=written_out(step.body, types))
     elif isinstance(step, Branch):
         yield replace(step, then=written_out(step.then, types), otherwise=written_out(step.otherwise, types))
+    elif np.dtype(step.type.dtype).kind == "c":  # array steps multiply these in another way
+        yield step
     elif step.op.name in _FORMULAS:
         yield from _FORMULAS[step.op.name](step, types) or (step,)
     else:
@@ -137,11 +139,9 @@ def _filled(r: _Recurrence) -> str:
     return r.of("where", r.entry(1, "bool"), r.entry(2), r.states[0])
 
 
-def _filtered(r: _Recurrence) -> str | None:
+def _filtered(r: _Recurrence) -> str:
     """((s * a) + (r * b)) + x."""
     factors = [r.cast(a) for a in r.step.args[2:]]
-    if np.dtype(r.row.dtype).kind == "c":
-        return None
     total = r.of("multiply", r.states[0], factors[0])
     for s, a in zip(r.states[1:], factors[1:], strict=True):
         total = r.of("add", total, r.of("multiply", s, a))

@@ -1,0 +1,38 @@
+"""Operators on complex numbers: which of the forms in `reading.py` are right for these, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.nodes import Map, Single
+from scanopt.backends.kernels.numpy_loops import COMPLEX
+from scanopt.program.ir import Compute
+
+__all__ = ["PARTS_OF_COMPLEX", "fits_complex", "parts_of_complex"]
+
+PARTS_OF_COMPLEX = ("real", "imag", "conjugate")
+_SAME = {
+    *PARTS_OF_COMPLEX, "broadcast_to", "cast", "concatenate", "dot", "expand_dims", "full", "full_like", "getitem",
+    "given", "has_rows", "matmul", "outer", "power", "repeat_rows", "reshape", "setitem", "shape_i", "shaped_like",
+    "spread_like", "squeeze", "stack", "sum", "sum_to", "swap_rows", "transpose", "when_runs", "where", "widen",
+}  # fmt: skip
+"""Operators whose own form is the same for complex numbers; all others round, or compare, in other ways."""
+
+
+def fits_complex(step: Compute, types: dict[str, TensorType], by_ufunc: bool) -> bool:
+    """Whether the form of an operator is right for the dtypes that it has here.
+
+    by_ufunc: whether that is the form of all ufuncs.
+    """
+    dtypes = {types[name].dtype for name in (step.out, *step.args)}
+    return by_ufunc or step.op.name in _SAME or dtypes.isdisjoint(COMPLEX)
+
+
+def parts_of_complex(step: Compute, types: dict[str, TensorType]) -> Iterator[Single]:
+    """A part of complex numbers, or their conjugates; of real numbers these are the numbers themselves."""
+    (x,), op = step.args, step.op.name
+    if types[x].dtype in COMPLEX:
+        yield Map(step.out, step.args, op, (types[x].dtype,), step.type.dtype, step.out)
+    elif op != "imag":
+        yield Map(step.out, step.args, "copy", (types[x].dtype,), step.type.dtype, step.out)
