@@ -48,7 +48,7 @@ def rounds_by_layout(node: Node) -> bool:
 def rounds_by_direction(node: Node) -> bool:
     """Whether NumPy may round differently where arguments run backwards: by loops without vectors."""
     if isinstance(node, Map):
-        return node.op in ("multiply", "square") and node.dtype in COMPLEX
+        return node.op in ("multiply", "square", "absolute") and node.takes[0] in COMPLEX
     return isinstance(node, Call)
 
 

@@ -24,7 +24,7 @@ PARTS = {"real": "(__real__ {0})", "imag": "(__imag__ {0})", "conjugate": "(~{0}
 """The text of operations on the parts alone; ~ is GCC's conjugate of complex numbers."""
 
 _HELPER = """\
-static inline $T ${OP}_$T($ARGS)
+static inline $RESULT ${OP}_$T($ARGS)
 {
     const $R p = __real__ a, q = __imag__ a$SECOND;
     $BODY
@@ -52,10 +52,14 @@ if (__builtin_fabs$F(q) <= __builtin_fabs$F(p)) {
     }
     const $R rate = p / q, size = p * rate + q;
     return __builtin_complex(rate / size, -1 / size);""",
+    "absolute": """\
+const $R x = __builtin_fabs$F(p), y = __builtin_fabs$F(q), most = x > y ? x : y, rate = (x > y ? y : x) / most;
+    const $R size = most * __builtin_sqrt$F(__builtin_fma$F(rate, rate, 1));
+    return (x == __builtin_inf()) | (y == __builtin_inf()) ? __builtin_inf$F() : x != x ? x : most == 0 ? 0 : size;""",
     "isinf": "return __builtin_fabs$F(p) == __builtin_inf() || __builtin_fabs$F(q) == __builtin_inf();",
     "isfinite": "return __builtin_fabs$F(p) < __builtin_inf() && __builtin_fabs$F(q) < __builtin_inf();",
 }
-_TESTS = ("isinf", "isfinite")
+_RESULTS = {"isinf": "bool8", "isfinite": "bool8", "absolute": "$R"}
 
 
 def complex_helper(op: str, dtype: str) -> str:
@@ -67,12 +71,12 @@ def complex_helper(op: str, dtype: str) -> str:
     else:
         return ""
     two = op in ("multiply", "divide")
-    words = {
-        "OP": op, "T": dtype, "R": _part_of(dtype), "F": "f" if dtype == "complex64" else "",
-        "ARGS": f"{dtype} a, {dtype} b" if two else f"{dtype} a", "SECOND": _SECOND if two else "",
+    parts = {
+        "BODY": body, "RESULT": _RESULTS.get(op, dtype), "SECOND": _SECOND if two else "",
+        "ARGS": f"{dtype} a, {dtype} b" if two else f"{dtype} a",
     }  # fmt: skip
-    text = Template(_HELPER).substitute(words | {"BODY": Template(body).substitute(words)})
-    return text.replace(f"inline {dtype} {op}", f"inline bool8 {op}") if op in _TESTS else text
+    text = Template(_HELPER).safe_substitute(parts)
+    return Template(text).substitute(OP=op, T=dtype, R=_part_of(dtype), F="f" if dtype == "complex64" else "")
 
 
 def is_known(op: str, dtype: str) -> bool:
@@ -138,7 +142,19 @@ def _reciprocal(a: Array) -> Array:
     return _joined(np.where(wide, 1 / size, rate / size), np.where(wide, -rate / size, -1 / size), a)
 
 
-_FORMULAS: dict[str, Callable[..., Array]] = {"divide": _quotient, "reciprocal": _reciprocal}
+def _size(a: Array) -> Array:
+    added = fused_sum(_part_of(a.dtype.name))
+    if added is None:
+        return a.real
+    x, y, one = abs(a.real), abs(a.imag), a.real.dtype.type(1)
+    most = np.where(x > y, x, y)
+    rate = np.where(x > y, y, x) / most
+    size = most * np.sqrt(np.frompyfunc(added, 3, 1)(rate, rate, one).astype(x.dtype))
+    size = np.where(np.isnan(x), x, np.where(most == 0, 0, size))
+    return np.where(np.isinf(x) | np.isinf(y), np.inf, size).astype(x.dtype)
+
+
+_FORMULAS: dict[str, Callable[..., Array]] = {"divide": _quotient, "reciprocal": _reciprocal, "absolute": _size}
 
 
 @cache
@@ -158,7 +174,7 @@ def _by_layout(f: np.ufunc, args: tuple[Array, ...]) -> Iterator[Array]:
     """The results of a ufunc for arrays that lie, and are divided, in various ways, none of them backwards."""
     yield f(*args)
     yield f(*(np.repeat(x, 2)[::2] for x in args))
-    for i in range(len(args)):
+    for i in range(len(args) if f is not np.absolute else 0):
         given = [x.copy() for x in args]
         yield f(*given, out=given[i])
     for n in (1, 2, 3, 5, 7):

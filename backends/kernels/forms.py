@@ -27,7 +27,7 @@ _ANY = COMPARED | LOGIC | TESTED
 _NUMBERS = _ANY | KEPT | {"add", "subtract", "multiply", "negative", "absolute", "square", "maximum", "minimum", "sign"}
 _OF_COMPLEX = {
     "equal", "not_equal", "positive", "negative", "conjugate", "add", "subtract", "multiply", "square", "divide",
-    "reciprocal",
+    "reciprocal", "absolute",
 }  # fmt: skip
 OF_KIND = {
     "b": COMPARED | LOGIC | BITS | {"add", "multiply", "maximum", "minimum", "absolute"},

@@ -40,7 +40,7 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
-from scanopt.backends.kernels.reading_complex import PARTS_OF_COMPLEX, fits_complex, parts_of_complex
+from scanopt.backends.kernels.reading_complex import PARTS_OF_COMPLEX, fits_complex, is_made_of_vectors, parts_of_complex
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import (
@@ -79,7 +79,7 @@ def _ufunc(step: Compute, types: Types) -> Iterator[Single]:
     name, dtypes = step.op.name if step.op.name in SPECIAL else step.op.spec.ufunc, _dtypes(step, types)
     if name is None or any(d not in DTYPES for d in dtypes):
         return
-    if found := in_c(name, dtypes):
+    if (found := in_c(name, dtypes)) and not is_made_of_vectors(step, types):
         yield Map(step.out, step.args, name, found[:-1], found[-1], step.out)
     elif (found := through_numpy(name, dtypes)) and not step.op.can_raise:
         whole = needs_whole(step.op, found[-1])

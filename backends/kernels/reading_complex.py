@@ -9,7 +9,7 @@ from scanopt.backends.kernels.nodes import Map, Single
 from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.program.ir import Compute
 
-__all__ = ["PARTS_OF_COMPLEX", "fits_complex", "parts_of_complex"]
+__all__ = ["PARTS_OF_COMPLEX", "fits_complex", "is_made_of_vectors", "parts_of_complex"]
 
 PARTS_OF_COMPLEX = ("real", "imag", "conjugate")
 _SAME = {
@@ -27,6 +27,11 @@ def fits_complex(step: Compute, types: dict[str, TensorType], by_ufunc: bool) ->
     """
     dtypes = {types[name].dtype for name in (step.out, *step.args)}
     return by_ufunc or step.op.name in _SAME or dtypes.isdisjoint(COMPLEX)
+
+
+def is_made_of_vectors(step: Compute, types: dict[str, TensorType]) -> bool:
+    """Whether NumPy's inner loop takes many elements at once where compilers take them one by one."""
+    return step.op.name == "absolute" and types[step.args[0]].dtype in COMPLEX and step.type.ndim > 0
 
 
 def parts_of_complex(step: Compute, types: dict[str, TensorType]) -> Iterator[Single]:
