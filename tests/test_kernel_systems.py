@@ -109,3 +109,34 @@ def test_stacks_of_several_axes() -> None:
             assert_same(f(*given), f.unoptimized(*given))
     given = [RNG.normal(size=(1, 4, 2, 2)), RNG.normal(size=(3, 4, 2, 2))]
     assert_same(f(*given), f.unoptimized(*given))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_determinants_and_their_logarithms(dtype: str) -> None:
+    x = T.tensor4("x", dtype=dtype)
+
+    def step(x: Any) -> list[Any]:
+        sign, size = T.linalg.slogdet(x)
+        one = T.linalg.slogdet(x[0])
+        return [sign, size, one.sign * one.logabsdet, T.linalg.det(x)]
+
+    found, _ = scanopt.scan(step, sequences=x)
+    values = RNG.normal(size=(5, 2, 3, 3)).astype(dtype)
+    values[1, 0] = 0.0
+    exact_kernel(scanopt.function([x], found, fp="exact", backend="c"), [values])
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_systems_of_complex_numbers(dtype: str) -> None:
+    x, y = T.tensor3("x", dtype=dtype), T.vector("y", dtype=dtype)
+
+    def step(x: Any, y: Any) -> list[Any]:
+        return [T.linalg.solve(x, y), T.linalg.inv(x), T.linalg.det(x)]
+
+    found, _ = scanopt.scan(step, sequences=x, outputs_info=[y, None, None])
+    f = scanopt.function([x, y], found, fp="exact", backend="c")
+    values = [(RNG.normal(size=n) + 1j * RNG.normal(size=n)).astype(dtype) for n in ((4, 3, 3), (3,))]
+    exact_kernel(f, values)
+    values[0][2] = 0
+    with pytest.raises(np.linalg.LinAlgError):
+        f(*values)

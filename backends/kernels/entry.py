@@ -362,7 +362,7 @@ class Entry:
             real, whole = (not x.ndim and dtype.name == name for name in ("float64", "int64"))
             arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, i in ranged]
             number = id(dtype.type) if not x.ndim and _number_is_behind_head(dtype.name) else 0
-            plain = id(complex) if number and dtype == complex and _number_is_behind_head("complex") else 0
+            plain = id(complex) if number and dtype.name == "complex128" and _number_is_behind_head("complex") else 0
             arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape), number, plain]
         given: list[int] = []
         for kind, place in plan.given:

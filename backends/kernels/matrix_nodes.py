@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers", "Product", "Products", "Solve",
-    "Summing",
+    "DETERMINANTS", "LOOPS_OF_TWO", "AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers",
+    "Product", "Products", "Solve", "Summing",
 ]  # fmt: skip
 
 
@@ -100,9 +100,15 @@ class Factored(One):
     dtype: str
 
 
+LOOPS_OF_TWO = {"det_sign": "slogdet", "logabsdet": "slogdet"}
+"""By operator an inner loop that gives two results, of which it is one."""
+DETERMINANTS = ("det", *LOOPS_OF_TWO)
+"""What every matrix has."""
+
+
 @dataclass(frozen=True)
 class Solve(One):
-    """The solution of a system, an inverse, a Cholesky factor or a determinant (its op), by NumPy's inner loop.
+    """The solution of a system, an inverse, a Cholesky factor or one of `DETERMINANTS` (its op), by NumPy's inner loop.
 
     For a stack of matrices, it has the results of all.
     """

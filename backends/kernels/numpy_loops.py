@@ -47,7 +47,7 @@ def ufunc(name: str) -> Any:
             return special_function("numpy", name)
         except ImportError:  # programs that were saved run without SciPy
             return None
-    linalg = dict.fromkeys(("solve", "solve1", "inv", "cholesky_lo", "det"), "numpy.linalg._umath_linalg")
+    linalg = dict.fromkeys(("solve", "solve1", "inv", "cholesky_lo", "det", "slogdet"), "numpy.linalg._umath_linalg")
     place = {"clip": "numpy._core.umath", **linalg}.get(name, "numpy")
     return getattr(importlib.import_module(place), name, None)
 

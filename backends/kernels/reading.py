@@ -40,7 +40,12 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
-from scanopt.backends.kernels.reading_complex import PARTS_OF_COMPLEX, fits_complex, is_made_of_vectors, parts_of_complex
+from scanopt.backends.kernels.reading_complex import (
+    PARTS_OF_COMPLEX,
+    fits_complex,
+    is_made_of_vectors,
+    parts_of_complex,
+)
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import (
@@ -385,7 +390,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": extreme_nodes("greater"), "argmin": extreme_nodes("less"), "searchsorted": search_nodes,
     "digitize": digitize_nodes, "sort": sort_nodes, "argsort": sort_nodes, **dict.fromkeys(ROUTINES, factored_nodes),
-    **dict.fromkeys(("solve", "inv", "cholesky", "det"), solve_nodes),
+    **dict.fromkeys(("solve", "inv", "cholesky", "det", "logabsdet", "det_sign"), solve_nodes),
     "powers": powers_nodes, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
     **dict.fromkeys(AFFINE_NAMES, affine_nodes),
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,

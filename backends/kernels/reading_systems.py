@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.lapack import lapack_function
+from scanopt.backends.kernels.matrix_nodes import LOOPS_OF_TWO
 from scanopt.backends.kernels.nodes import Factored, Map, Single, Solve
-from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.backends.kernels.numpy_loops import COMPLEX, inner_loop
 from scanopt.program.ir import Compute
 
 __all__ = ["factored_nodes", "solve_nodes"]
@@ -16,17 +17,19 @@ Types = dict[str, TensorType]
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """Read what NumPy's inner loops compute of matrices; for float32 in float64, as np.linalg does."""
-    dtype, double = step.type.dtype, "float64"
+    """Read what NumPy's inner loops compute of matrices; for single precision in double, as np.linalg does."""
+    dtype = step.type.dtype
+    double = {"complex64": "complex128"}.get(dtype, dtype) if dtype in COMPLEX else "float64"
     matrix, *right = (types[a] for a in step.args)
     alike = all(x.ndim == matrix.ndim or (x.ndim, matrix.ndim) == (1, 2) for x in right)
     fits = matrix.ndim >= 2 and alike and {x.dtype for x in (matrix, *right)} == {dtype}
     name = {"cholesky": "cholesky_lo"}.get(step.op.name, step.op.name)
-    if not fits or inner_loop(name, (double,) * (len(step.args) + 1)) is None:
+    loop, count = LOOPS_OF_TWO.get(name, name), len(step.args) + 1 + (name in LOOPS_OF_TWO)
+    if not fits or inner_loop(loop, (double,) * count) is None:
         return
     if dtype == double:
         yield Solve(step.out, step.args, name, double)
-    elif dtype == "float32":
+    elif dtype in ("float32", "complex64"):
         wide = [f"{step.out}#w{i}" for i in range(len(step.args))]
         types.update({w: TensorType(double, types[a].shape) for w, a in zip(wide, step.args, strict=True)})
         types[out := f"{step.out}#w"] = TensorType(double, step.type.shape)

@@ -19,6 +19,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.growing import all_growing, grown, joined_shapes
 from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
+from scanopt.backends.kernels.matrix_nodes import DETERMINANTS
 from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
     Call,
@@ -228,7 +229,7 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
         known[node.out] = Operand(node.dtype, known[node.args[0]].shape if isinstance(node, Within) else ())
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
         x = known[node.args[-1]]
-        known[node.out] = Operand(x.dtype, x.shape[:-2]) if node.op == "det" else x
+        known[node.out] = Operand(x.dtype, x.shape[:-2]) if node.op in DETERMINANTS else x
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))

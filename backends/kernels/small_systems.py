@@ -35,7 +35,7 @@ def known_way(node: Solve, w: Lowering) -> Way | None:
     skipped = len(w.axes(node.args[0])) - 2
     axes = [n for name in node.args for n in w.axes(name)[skipped:]]
     lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
-    if w.device or len(lengths) < len(axes) or node.op not in ("solve", "inv"):
+    if w.device or len(lengths) < len(axes) or node.op not in ("solve", "inv") or node.dtype != DOUBLE:
         return None
     n, columns = lengths[0], lengths[3] if len(lengths) > 3 else 0
     inverse = node.op == "inv"

@@ -27,6 +27,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )
 from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.matrix_nodes import DETERMINANTS, LOOPS_OF_TWO
 from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
 from scanopt.backends.kernels.small_systems import known_way, write_systems
 from scanopt.backends.kernels.values import Axes, Value, element_of, index, item_size, packed
@@ -58,10 +59,15 @@ def _called(node: Solve, arrays: Sequence[str], out: str, lead: Axes, w: Lowerin
     vector = node.op == "solve" and len(axes[-1]) == 1
     name, n = f"{node.op}1" if vector else node.op, axes[0][0]
     dims = (n, axes[-1][1]) if node.op == "solve" and not vector else (n,)
+    outs = [out]
+    if node.op in LOOPS_OF_TWO:  # the sign, and the logarithm
+        other, name = w.scratch(dtype, lead or (ONE,)), LOOPS_OF_TWO[node.op]
+        outs = [other, out] if node.op == "logabsdet" else [out, other]
+        axes, apart = [*axes, axes[-1]], [*apart, apart[-1]]
     steps = (times(product(x), item_size(dtype)) if lead else ZERO for x in axes)
     strides = (*steps, *(s for each in apart for s in each))
-    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), (product(lead), *dims), strides))
-    if node.op != "det":
+    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, *outs), (product(lead), *dims), strides))
+    if node.op not in DETERMINANTS:
         i = w.fresh("i")
         x = Load(out, Var(i), dtype)
         test = If(Do("not_equal", (x, x), "bool", dtype), (Fail(),))
