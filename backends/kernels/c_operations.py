@@ -17,10 +17,29 @@ from scanopt.backends.kernels.complex_operations import PARTS, complex_helper
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.numpy_loops import DTYPES
 
-__all__ = ["TYPES", "cast_helper", "literal", "operation", "operation_helper"]
+__all__ = ["HEAD", "TYPES", "cast_helper", "literal", "operation", "operation_helper"]
 
 TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
 """The names of types in C; no variable has such a name, since variables are one letter and a number."""
+HEAD = """\
+typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
+typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
+typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
+typedef _Complex float complex64; typedef _Complex double complex128;
+typedef void inner(char **, const int64 *, const int64 *, void *);
+#define DATA(i) (*(char **)(G[i] + %d))
+#if defined(__clang__)
+#define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLLED _Pragma("clang loop unroll_count(8)")
+#define AS_VECTORS
+#else
+#define ANY_ORDER _Pragma("GCC ivdep")
+#define UNROLLED _Pragma("GCC unroll 8")
+#define AS_VECTORS _Pragma("GCC unroll 1")
+#endif
+#define ONE_BY_ONE __asm__ volatile ("");
+"""
+"""What texts of kernels begin with: types, and what compilers are asked for."""
 NARROW = {"int8", "int16", "uint8", "uint16"}
 """Dtypes narrower than `int`, in which C computes them: results are cast back."""
 

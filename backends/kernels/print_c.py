@@ -12,7 +12,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_affine import AFFINE
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
-from scanopt.backends.kernels.c_operations import TYPES, cast_helper, literal, operation, operation_helper
+from scanopt.backends.kernels.c_operations import HEAD, TYPES, cast_helper, literal, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
@@ -67,24 +67,6 @@ from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 __all__ = ["NAME", "Printer", "bare", "c_text"]
 
 NAME = "scanopt_kernel"
-HEAD = """\
-typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
-typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
-typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
-typedef _Complex float complex64; typedef _Complex double complex128;
-typedef void inner(char **, const int64 *, const int64 *, void *);
-#define DATA(i) (*(char **)(G[i] + %d))
-#if defined(__clang__)
-#define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
-#define UNROLLED _Pragma("clang loop unroll_count(8)")
-#define AS_VECTORS
-#else
-#define ANY_ORDER _Pragma("GCC ivdep")
-#define UNROLLED _Pragma("GCC unroll 8")
-#define AS_VECTORS _Pragma("GCC unroll 1")
-#endif
-#define ONE_BY_ONE __asm__ volatile ("");
-"""
 
 
 def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> str:
