@@ -33,7 +33,7 @@ from scanopt.calculus.terms import (
 from scanopt.interpreter import interpret
 from scanopt.lab.proving.arrays import SymbolicArray, array, filled, known
 from scanopt.lab.proving.choices import Choices
-from scanopt.lab.proving.entries import z3
+from scanopt.lab.proving.entries import cast, compute, z3
 from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.world import Bounds
@@ -255,3 +255,10 @@ def test_factors_solve_what_the_matrix_solves(trans: int) -> None:
     factors = applied(m, Op.make("lu_factor"), [real(a)])
     found = applied(m, Op.make("lu_solve", trans=trans), [factors, real(b)])
     np.testing.assert_allclose(floats(found), np.linalg.solve(a.T if trans else a, b), rtol=1e-12)
+
+
+def test_known_integers_wrap_around_and_have_a_remainder_of_0_by_0() -> None:
+    assert (compute("add", "int8", 100, 100), compute("multiply", "int8", -128, -1), cast(300, "int64", "int8")) == (
+        -56, -128, 44,
+    )  # fmt: skip
+    assert (compute("remainder", "int8", 5, 0), compute("logical_not", "bool", True)) == (0, False)

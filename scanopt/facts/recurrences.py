@@ -112,7 +112,7 @@ def depends(y: Value, *, k: Int) -> Body:
 
 @fact
 def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value, y: Value) -> Rules:
-    """v is an argument of an operator on the spine of s."""
+    """x is an argument of an operator on the spine of s."""
     yield when(spine(s, v), v.is_(op(x, y))).then(near(s, x), near(s, y))
     yield when(spine(s, v), v.is_(ops.where(m, x, y))).then(near(s, m), near(s, x), near(s, y))
     yield when(spine(s, v), v.is_(ops.clip(x, low, h))).then(near(s, low), near(s, h))

@@ -126,7 +126,7 @@ def like(X: Value, x: Value, e: Value) -> Rules:
 
 @fact
 def equal_rows(Y: Value, x: Value, *, n: Value, r: Args, X: Value) -> Rules:
-    """Every row of X equals x (given for repeat_rows and repeat of one row, and preserved by X[:n] and X[::-1])."""
+    """Every row of Y equals x (given for repeat_rows and repeat of one row, and preserved by X[:n] and X[::-1])."""
     yield when(Y.is_(ops.repeat_rows(x, n))).then(equal_rows(Y, x))
     yield when(Y.is_(ops.repeat(ops.expand_dims(x, axis=(0,)), n, axis=0))).then(equal_rows(Y, x))
     yield when(equal_rows(X, x), Y.is_(X[::-1])).then(equal_rows(Y, x))

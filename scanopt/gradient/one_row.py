@@ -59,7 +59,7 @@ def _of_row(node: Apply) -> Op | None:
     op, args, options = node.op, node.inputs, node.op.options
     if op.name == "negative":
         return op
-    if op.name in ("multiply", "true_divide"):
+    if op.name in ("multiply", "divide"):
         numbers = [x.ndim == 0 and isinstance(x, Constant) for x in args]
         return op if sum(numbers) == 1 and (numbers[1] or op.name == "multiply") else None
     if op.name == "getitem":

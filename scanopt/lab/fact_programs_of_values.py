@@ -27,11 +27,6 @@ def _each(step: Callable[..., Any], rows: Any, *more: Any) -> Any:
     return map_(step, rows, list(more))[0]
 
 
-def _several(v: Any) -> Any:
-    """Values for several rows: a number for each."""
-    return T.stack([v, v + 1, v * 2, v * 3])
-
-
 # Shapes
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from scanopt import tensor as T
@@ -77,20 +77,6 @@ class _Instance:
         return self.outputs((x, y, X, Y, a, b, k, n, p, q, m))
 
 
-@dataclass
-class _Loop:
-    """What becomes of a clock: how many steps, when it ends, and what it reads.
-
-    sequences: terms, or names of variables, with what is read; states likewise.
-    """
-
-    steps: Any
-    until: str
-    backwards: bool
-    sequences: dict[Any, Any] = field(default_factory=dict[Any, Any])
-    states: dict[str, int] = field(default_factory=dict[str, int])
-
-
 class _Maker:
     """Makes a program, from the outside of the pattern inwards."""
 
@@ -114,7 +100,7 @@ class _Maker:
             return [self._loop(name, [], None)[0] for name in _clocks(self.law)]
         if isinstance(left, State) or left.args is None:
             raise NotImplementedError("no pattern")
-        home = _home(left, None) or self.rng.choice(("", "c"))
+        home = _home(left) or self.rng.choice(("", "c"))
         if not home:
             return [self.value(left, "", {})]
         return self._loop(home, [left], None)
@@ -355,13 +341,13 @@ def _depths(x: Term | None, s: str) -> list[int]:
     ]
 
 
-def _home(x: Term, around: str | None) -> str:
+def _home(x: Term) -> str:
     """The clock that a pattern is on: "" where it does not say."""
     if x.args is None or x.head in ("stack", "tail", "at", "steps"):
         return ""
     if x.head in ("seq", "hold", "delay"):
         return _name(x.args[0])
-    found = [_home(a, around) for a in x.args if isinstance(a, Value | Term) and not isinstance(a, Int)]
+    found = [_home(a) for a in x.args if isinstance(a, Value | Term) and not isinstance(a, Int)]
     return next(filter(None, found), "")
 
 

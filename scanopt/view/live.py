@@ -81,16 +81,20 @@ class LivePages:
     def set(self, pages: Mapping[str, str]) -> None:
         """Replace the pages that are shown, by name."""
         with self._lock:
-            if pages != self._pages:
-                self._pages = dict(pages)
-                self._count += 1
+            self._put(dict(pages))
 
     def add(self, name: str, page: str) -> None:
         """Add a page, or update the one of that name."""
-        self.set({**self._pages, name: page})
+        with self._lock:
+            self._put({**self._pages, name: page})
         for shown_in in self._widgets:
             with shown_in.hold_sync():
                 shown_in.pages, shown_in.name = {**self._pages}, name
+
+    def _put(self, pages: dict[str, str]) -> None:
+        if pages != self._pages:
+            self._pages = pages
+            self._count += 1
 
     def widget(self, height: int = 640) -> Any:
         """The pages as a Jupyter widget, which shows those that are compiled later, too.

@@ -88,7 +88,7 @@ def cast(x: Any, old: str, new: str) -> Any:
     if old == new:
         return x
     if isinstance(x, (bool, int)) and new in (*BITS, "real"):
-        return int(x)
+        return _wrapped(int(x), new)
     x = lifted(x, old)
     if old == "bool":
         return z3().If(x, lifted(1, new), lifted(0, new))
@@ -103,10 +103,18 @@ def cast(x: Any, old: str, new: str) -> Any:
 def compute(name: str, dtype: str, *xs: Any) -> Any | None:
     """An operator of entries of one dtype; None where it has no exact meaning in that dtype."""
     if all(isinstance(x, (bool, int)) for x in xs) and name in _KNOWN:
-        return _KNOWN[name](*xs)
+        return _wrapped(_KNOWN[name](*xs), dtype)
     kind = "int" if dtype in BITS else dtype
     found = _MEANINGS.get((name, kind))
     return None if found is None else found(*(lifted(x, dtype) for x in xs))
+
+
+def _wrapped(x: Any, dtype: str) -> Any:
+    """A known number as integers of a dtype wrap it around."""
+    if dtype not in BITS or isinstance(x, bool):
+        return x
+    half = 1 << (BITS[dtype] - 1)
+    return (x + half) % (2 * half) - half
 
 
 _KNOWN: dict[str, Callable[..., Any]] = {
@@ -116,7 +124,7 @@ _KNOWN: dict[str, Callable[..., Any]] = {
     "minimum": min,
     "maximum": max,
     "negative": lambda x: -x,
-    "remainder": lambda x, y: x % y,
+    "remainder": lambda x, y: x % y if y else 0,
     "logical_not": lambda x: not x,
     "positive": lambda x: x,
 }
