@@ -38,6 +38,7 @@ from scanopt.backends.kernels.nodes import (
     Sort,
     SumTo,
     Take,
+    Transform,
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import COMPLEX, DTYPES
@@ -218,7 +219,7 @@ def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
     found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}
     found |= {n.out for n in walk(body.root.nodes) if isinstance(n, Factored)}  # LAPACK writes columns
     before = -1
-    through = (View, Reshape, SumTo, *((Map, Call, Sort) if kept else ()))
+    through = (View, Reshape, SumTo, *((Map, Call, Sort, Transform) if kept else ()))
     while before < len(found):  # a state may be read before it is written
         before = len(found)
         found |= {out for out, args in _passed_on(body.root) if found.intersection(args)}

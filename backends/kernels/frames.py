@@ -62,6 +62,7 @@ from scanopt.backends.kernels.nodes import (
     Solve,
     Sort,
     Take,
+    Transform,
 )  # fmt: skip
 from scanopt.backends.kernels.overwritten import (
     changed_in_place,
@@ -86,7 +87,7 @@ REGISTERS = 8
 """A scalar state is kept in variables for up to this many steps back."""
 COMPUTED = (
     AffineRows, Map, Call, Contract, Convolve, Join, Powers, Product, Products, Reduce, Running, Scatter, SetItem, Take,
-    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort,
+    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort, Transform,
 )  # fmt: skip
 """The nodes whose results can be written to a given place (`Lowering.homes`)."""
 Emit = Callable[[Sequence[Node], set[str]], None]

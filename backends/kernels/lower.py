@@ -21,6 +21,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     sorts,
     stacks,
     systems,
+    transforms,
     views,
 )
 from scanopt.backends.kernels.bodies import Body

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "DETERMINANTS", "LOOPS_OF_TWO", "AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers",
-    "Product", "Products", "Solve", "Summing",
+    "Product", "Products", "Solve", "Summing", "Transform",
 ]  # fmt: skip
 
 
@@ -117,3 +117,17 @@ class Solve(One):
     args: tuple[str, ...]
     op: str
     dtype: str
+
+
+@dataclass(frozen=True)
+class Transform(Made):
+    """Discrete Fourier transforms along the last axis (op: fft, ifft, rfft or irfft), by NumPy's inner loop."""
+
+    op: str = "fft"
+    norm: str = "backward"
+
+    def results(self, points: int | None) -> int | None:
+        """How many elements a transform of so many has."""
+        if points is None:
+            return None
+        return points // 2 + 1 if self.op == "rfft" else 2 * (points - 1) if self.op == "irfft" else points

@@ -20,6 +20,7 @@ from scanopt.backends.kernels.matrix_nodes import (
     Products,
     Solve,
     Summing,
+    Transform,
 )  # fmt: skip
 from scanopt.program.ir import Branch, Loop
 
@@ -28,7 +29,7 @@ __all__ = [
     "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm",
     "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
     "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Summing", "Take",
-    "View", "Within",
+    "Transform", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -385,7 +386,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow
+    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow | Transform
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

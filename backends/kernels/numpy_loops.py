@@ -48,7 +48,8 @@ def ufunc(name: str) -> Any:
         except ImportError:  # programs that were saved run without SciPy
             return None
     linalg = dict.fromkeys(("solve", "solve1", "inv", "cholesky_lo", "det", "slogdet"), "numpy.linalg._umath_linalg")
-    place = {"clip": "numpy._core.umath", **linalg}.get(name, "numpy")
+    fourier = dict.fromkeys(("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft"), "numpy.fft._pocketfft_umath")
+    place = {"clip": "numpy._core.umath", **linalg, **fourier}.get(name, "numpy")
     return getattr(importlib.import_module(place), name, None)
 
 
@@ -101,7 +102,7 @@ def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
     place = next((i for i in range(s.ntypes) if _types(s, i) == wanted), None)
     if place is None or not s.functions[place]:
         return None
-    return s.functions[place], s.data[place] or 0
+    return s.functions[place], (s.data[place] or 0) if s.data else 0
 
 
 @cache

@@ -23,6 +23,7 @@ from scanopt.backends.kernels.nodes import (
     Products,
     Reduce,
     Running,
+    Transform,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.small_systems import MOST_ROWS
@@ -36,7 +37,7 @@ MOST_SCRATCH = 1 << 27
 """The most bytes of intermediate values: beyond that array steps run, which free each value after its last use."""
 TOO_LARGE = 4.0
 """Nanoseconds per byte of one value beyond half of `MOST_SCRATCH`, since array steps run then."""
-CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
+CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running, Transform)
 """The nodes that call NumPy's inner loops."""
 _KINDS = {"steps": "cumulative", "eights": "eights", "running": "running"}
 """The classes of cost of forms that are written in a special way."""

@@ -57,6 +57,7 @@ from scanopt.backends.kernels.reading_rows import (
 )
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
+from scanopt.backends.kernels.reading_transforms import transform_nodes
 from scanopt.program.ir import Compute
 
 __all__ = ["nodes_of"]
@@ -390,6 +391,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": extreme_nodes("greater"), "argmin": extreme_nodes("less"), "searchsorted": search_nodes,
     "digitize": digitize_nodes, "sort": sort_nodes, "argsort": sort_nodes, **dict.fromkeys(ROUTINES, factored_nodes),
+    **dict.fromkeys(("fft", "rfft", "irfft"), transform_nodes),
     **dict.fromkeys(("solve", "inv", "cholesky", "det", "logabsdet", "det_sign"), solve_nodes),
     "powers": powers_nodes, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
     **dict.fromkeys(AFFINE_NAMES, affine_nodes),

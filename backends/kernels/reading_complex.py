@@ -13,10 +13,10 @@ __all__ = ["PARTS_OF_COMPLEX", "fits_complex", "is_made_of_vectors", "parts_of_c
 
 PARTS_OF_COMPLEX = ("real", "imag", "conjugate")
 _SAME = {
-    *PARTS_OF_COMPLEX, "broadcast_to", "cast", "concatenate", "det", "dot", "expand_dims", "full", "full_like",
-    "getitem", "given", "has_rows", "inv", "matmul", "outer", "power", "repeat_rows", "reshape", "setitem", "shape_i",
-    "shaped_like", "solve", "spread_like", "squeeze", "stack", "sum", "sum_to", "swap_rows", "transpose", "when_runs",
-    "where", "widen",
+    *PARTS_OF_COMPLEX, "broadcast_to", "cast", "concatenate", "det", "dot", "expand_dims", "fft", "full", "full_like",
+    "getitem", "given", "has_rows", "inv", "irfft", "matmul", "outer", "power", "repeat_rows", "reshape", "rfft",
+    "setitem", "shape_i", "shaped_like", "solve", "spread_like", "squeeze", "stack", "sum", "sum_to", "swap_rows",
+    "transpose", "when_runs", "where", "widen",
 }  # fmt: skip
 """Operators whose own form is the same for complex numbers; all others round, or compare, in other ways."""
 

@@ -33,6 +33,7 @@ from scanopt.backends.kernels.nodes import (
     Reshape,
     SetItem,
     Solve,
+    Transform,
     View,
     Within,
 )  # fmt: skip
@@ -230,6 +231,9 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
         x = known[node.args[-1]]
         known[node.out] = Operand(x.dtype, x.shape[:-2]) if node.op in DETERMINANTS else x
+    elif isinstance(node, Transform) and node.out not in known and node.args[0] in known:
+        *lead, points = known[node.args[0]].shape
+        known[node.out] = Operand(node.dtype, (*lead, node.results(points)))
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))

@@ -32,6 +32,7 @@ from scanopt.backends.kernels.nodes import (
     Sort,
     SumTo,
     Take,
+    Transform,
     View,
     Within,
 )  # fmt: skip
@@ -76,6 +77,8 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         yield from (((out, i), (node.like, i)) for i in range(n) if node.like != out)
         for a in node.args:
             yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
+    elif isinstance(node, Transform):
+        yield from (((out, i), (node.args[0], i)) for i in range(n if node.op in ("fft", "ifft") else n - 1))
     elif isinstance(node, SumTo | Running | Sort | Within):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Extreme):
