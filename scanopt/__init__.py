@@ -79,6 +79,7 @@ _HOME = {
     "Mode": "scanopt.modes",
     "profile_summary": "scanopt.loops.profile",
     "dprint": "scanopt.view.text",
+    "Variable": "scanopt.array.variable",
     "watch": "scanopt.view.live",
     "interpret": "scanopt.interpreter",
     "dot": "scanopt.tensor",

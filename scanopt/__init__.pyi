@@ -11,6 +11,7 @@ from scanopt import tree as tree
 from scanopt.array.constants import shared as shared
 from scanopt.array.op import Op as Op
 from scanopt.array.op import OpSpec as OpSpec
+from scanopt.array.variable import Variable as Variable
 from scanopt.bridges.jaxprs.functions import from_jax as from_jax
 from scanopt.bridges.onnx_models.reading import from_onnx as from_onnx
 from scanopt.bridges.pytensor_graphs.functions import from_pytensor as from_pytensor

@@ -60,6 +60,7 @@ BESIDE: dict[str, Mapping[str, str]] = {
     "shape": {name: name for name in ("reshape", "shape", "shape_i", "shape_padaxis", "shape_padleft", "shape_padright",
                                       "specify_broadcastable", "specify_shape", "patternbroadcast", "unbroadcast")},
     "sort": {name: name for name in ("argsort", "sort")},
+    "xlogx": {"xlogx": "xlogx", "xlogy0": "special.xlogy"},
 }  # fmt: skip
 """The same, of functions that are called as modules are elsewhere: `T.var.TensorVariable`, `T.sort.argsort`."""
 

@@ -83,8 +83,10 @@ def __getattr__(name: str) -> Any:
         homes = [n for n, home in _MODULES.items() if name in _names_of(importlib.import_module(home))]
         other = f"T.{homes[0]}.{name}" if homes and not name.startswith("_") else ""
         raise no_such_name("scanopt.tensor", name, __dir__(), other)
-    for other, original in BESIDE.get(name, {}).items():
-        vars(value).setdefault(other, value if original == name else __getattr__(original))
+    for other, path in BESIDE.get(name, {}).items():
+        home, _, own = path.rpartition(".")
+        found = value if path == name else getattr(__getattr__(home), own) if home else __getattr__(path)
+        vars(value).setdefault(other, found)
     globals()[name] = value
     return value
 

@@ -269,6 +269,7 @@ from scanopt.array.theano_functions import stacklists as stacklists
 from scanopt.array.theano_functions import to_one_hot as to_one_hot
 from scanopt.array.theano_functions import tri_gamma as tri_gamma
 from scanopt.array.theano_functions import vertical_stack as vertical_stack
+from scanopt.array.theano_functions import xlogx as xlogx
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
 from scanopt.array.variable import Constant as Constant

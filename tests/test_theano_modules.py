@@ -36,6 +36,8 @@ from scanopt.graph.basic import Constant, ancestors
 from scanopt.graph.replace import clone_replace
 from scanopt.gof.graph import inputs
 from scanopt.raise_op import Assert
+from scanopt.tensor.xlogx import xlogy0
+from scanopt import Variable
 from scanopt.updates import OrderedUpdates
 from scanopt.configdefaults import config
 from scanopt.gradient import consider_constant, grad_scale
@@ -149,6 +151,7 @@ BOTH: list[tuple[Callable[[], Any], Callable[[], Any]]] = [
     (lambda: T.linalg.solve_triangular(X, x, b_ndim=1, check_finite=False), lambda: T.linalg.solve_triangular(X, x)),
     (lambda: T.slinalg.eigvalsh(X, 2 * T.eye(2), lower=False), lambda: T.linalg.eigvalsh(X) / 2),
     (lambda: T.linalg.matrix_dot(X, X, x), lambda: X @ X @ x),
+    (lambda: T.xlogx.xlogx(abs(x)) + T.xlogx.xlogy0(x, y), lambda: abs(x) * T.log(abs(x)) + x * T.log(y)),
     (lambda: T.log1pexp(x), lambda: T.nnet.softplus(x)),
     (lambda: T.tri_gamma(abs(x)), lambda: T.polygamma(1, abs(x))),
     (lambda: T.gammau(y, y) + T.gammal(y, y), lambda: T.gamma(y)),
@@ -193,6 +196,11 @@ def test_modes_as_theano_writes_them() -> None:
     for name, text in [("DebugMode", r"f\.unoptimized"), ("NUMBA", "backend=")]:
         with pytest.raises(ValueError, match=text):
             scanopt.function([x], x, mode=name)
+
+
+def test_a_mode_in_the_place_of_updates() -> None:
+    with pytest.raises(TypeError, match="write mode='FAST_RUN'"):
+        scanopt.function([x], x, "FAST_RUN")
 
 
 def test_verify_grad_of_what_has_no_gradient() -> None:

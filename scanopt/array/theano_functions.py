@@ -199,6 +199,17 @@ def atleast_Nd(arry: Any, *, n: int = 1, left: bool = True) -> Variable:  # noqa
 # Functions that are made of those of scipy.special
 
 
+@public("xlogx")
+def xlogx(x: Any) -> Variable:
+    """x log(x), which is 0 where x is 0.
+
+    >>> xlogx(np.array([0.0, 1.0])).eval()
+    array([0., 0.])
+    """
+    v = as_float(x)
+    return special("xlogy", v, v)
+
+
 @public("log1pexp")
 def log1pexp(x: Any) -> Variable:
     """log(1 + exp(x)), without overflow: `softplus`."""

@@ -20,6 +20,7 @@ from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves, refuse_stray
 from scanopt.loops.rebuild import rebuild, replacements
 from scanopt.loops.site import is_bare, is_truth, show, to_keep
+from scanopt.modes import Mode
 
 __all__ = ["Signature", "signature"]
 
@@ -365,7 +366,9 @@ def _output(place: str, x: Any) -> Variable:
 
 def _updates(updates: Any) -> dict[SharedVariable, Variable]:
     if updates is not None and (isinstance(updates, str) or not isinstance(updates, Mapping | Iterable)):
-        raise TypeError(f"updates must be a dict or pairs of a shared variable and its new value, found {updates!r}")
+        mode = f"; write mode={updates!r} for a mode" if isinstance(updates, str | Mode) else ""
+        text = "updates must be a dict or pairs of a shared variable and its new value, found"
+        raise TypeError(f"{text} {updates!r}{mode}")
     pairs = list(updates.items()) if isinstance(updates, Mapping) else list(updates or ())
     out: dict[SharedVariable, Variable] = {}
     for pair in pairs:
