@@ -69,6 +69,17 @@ def test_memory_is_for_few_rows() -> None:
         assert f.kernels[0].memory < 20_000
 
 
+def test_a_step_that_reads_several_rows_makes_these() -> None:
+    X, S, w = T.dtensor3("X"), T.dmatrix("S"), T.dmatrix("w")
+    found, _ = scanopt.scan(lambda rows, s: T.tanh(rows + s), T.tensordot(X, w, axes=(2, 0)), S)
+    f = scanopt.function([X, S, w], found[-1], fp="exact", backend="c", adapt=False)
+    for n, batch, k, m in [(3, 2, 4, 11), (100, 6, 5, 24)]:
+        given = [RNG.normal(size=s) for s in ((n, batch, k), (batch, m), (k, m))]
+        np.testing.assert_array_equal(f(*given), f.unoptimized(*given))
+    if rows_alike(TiledProduct("float64", (600, 5, 24), (40, 8), (192, 8), False, each=6 * 24)):
+        assert f.kernels[0].memory < 10_000
+
+
 def test_products_that_round_otherwise_are_made_at_once() -> None:
     few = TiledProduct("float64", (7, 8, 64), (64, 8), (512, 8), False)
     assert not rows_alike(few)  # so few rows are not worth it

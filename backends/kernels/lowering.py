@@ -60,7 +60,8 @@ class Lowering:
     place, by array of places and length.  makers: elementwise operations, by result. chosen: for an array of which a
     condition decides whether an element is set, see `elements_chosen`. repeated: arrays of one repeated number, which
     are not made. counted: arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing.
-    in_order: products of which only a loop reads rows, one at each step; ahead: those that the loop may make itself.
+    in_order: for each product of which only a loop reads rows, in order, the name that it reads, and the elements of a
+    step that reads several rows; ahead: those that the loop may make itself.
     summing: for rows that a loop keeps, the products that alone read them; sums: for each product that a loop may have
     added up, the test whether it did, and the number for the order.
     laid: packed copies, by statements and name.  read_forwards: names not only read from the last row to the first.
@@ -115,7 +116,7 @@ class Lowering:
         self.repeated: set[str] = set()
         self.counted: set[str] = set()
         self.evenly: dict[str, tuple[Expr, Expr]] = {}
-        self.in_order: set[str] = set()
+        self.in_order: dict[str, tuple[str, Expr]] = {}
         self.ahead: dict[str, Ahead] = {}
         self.summing: dict[str, tuple[Summing, ...]] = {}
         self.sums: dict[str, tuple[Expr, Var]] = {}

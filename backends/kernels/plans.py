@@ -305,8 +305,8 @@ def _is_found_well(number: Number, product: TiledProduct) -> bool:
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
     left, right = t.large if t.large and evaluated(t.size, known) > SMALL else (t.left, t.right)
-    m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *left, *right))
-    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart)
+    m, k, n, *strides, each = (evaluated(x, known) for x in (*t.dims, *left, *right, t.each))
+    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart, each)
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:

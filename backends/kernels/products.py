@@ -49,16 +49,17 @@ def _ahead(node: Product, w: Lowering) -> None:
     (m, k), (_, n) = (w.axes(a) for a in node.args)
     item = item_size(node.dtype)
     (left, _), (right, _) = (_factor(w, a, node) for a in node.args)
-    ring = w.scratch(node.dtype, (Lit(ROWS), n))
+    name, each = w.in_order[node.out]
+    ring = w.scratch(node.dtype, (Lit(ROWS), n) if each == ZERO else (each,))
     known, rows = len(w.numbers), w.place(node.out)
     copies = [len(w.given) - 1]
     with w.into([]) as code:
         _called(node, rows, w)
     copies += [x.tiling.panels for x in w.numbers[known:] if x.tiling and x.kind == "tiled"]
     tiling = Tiling(node.dtype, (m, k, n), (times(k, item), item), (times(n, item), item), False, -1, tuple(copies))
-    test = w.number(Number("ahead", tiling=tiling))
+    test = w.number(Number("ahead", tiling=replace(tiling, each=each)))
     w.code.append(If(test, (), tuple(code)))
-    w.ahead[node.out] = Ahead(node.dtype, (m, k, n), test, left, right, ring, rows)
+    w.ahead[name] = Ahead(node.dtype, (m, k, n), test, left, right, ring, rows, each)
 
 
 def _called(node: Product, out: str, w: Lowering) -> None:

@@ -46,7 +46,8 @@ class Tiling:
     once: whether factors are laid out or copied for it before the loop, not in each step. panels: the number of the
     scratch array for panels, needed only if tiles are used.  copies: of the scratch arrays for copied factors, or for
     all rows, which are then not needed.  apart: whether both factors are certainly different arrays.
-    large: the strides of a contraction of more than few elements; size: their number.
+    large: the strides of a contraction of more than few elements; size: their number.  each: elements of a step that
+    reads several rows of the product, else 0.
     """
 
     dtype: str
@@ -59,6 +60,7 @@ class Tiling:
     apart: bool = False
     large: tuple[tuple[Expr, Expr], tuple[Expr, Expr]] | None = None
     size: Expr = ZERO
+    each: Expr = ZERO
 
 
 @dataclass(frozen=True)

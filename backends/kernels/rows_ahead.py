@@ -31,14 +31,15 @@ from scanopt.backends.kernels.ir import (
     Var,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Length, Nested, Product, Setting
+from scanopt.backends.kernels.nodes import Length, Nested, Product, Reshape, Setting
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Reading, Stage, is_few, read_by
 from scanopt.backends.kernels.tiles import TiledProduct
 from scanopt.backends.kernels.trials import PlainProduct, same_bits, values_of
-from scanopt.backends.kernels.values import Ahead, Array, item_size
+from scanopt.backends.kernels.values import Ahead, Array, item_size, packed
 
 __all__ = ["can_be_ahead", "read_ahead", "read_in_order", "rows_alike"]
 
@@ -49,16 +50,31 @@ _LONGEST = 1 << 27
 _TRIALS = 2
 
 
-def read_in_order(stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The products of which only one loop reads rows, one per step.  wanted: names that are read afterwards."""
-    found: set[str] = set()
+def read_in_order(
+    stages: Sequence[Stage | Reading], wanted: Collection[str], w: Lowering
+) -> dict[str, tuple[str, Expr]]:
+    """For each product of which only one loop reads rows, in order, the name that it reads, and the elements of a step
+    that reads several rows of the product, else 0.
+
+    wanted: names that are read afterwards.
+    """
+    found: dict[str, tuple[str, Expr]] = {}
     for i, stage in enumerate(stages if w.body.whole and not w.device and not w.part else ()):
         if not isinstance(stage, Product) or stage.out in wanted:
             continue
-        readers = [j for j, s in enumerate(stages) if stage.out in read_by(s) and not isinstance(s, Length)]
-        if len(readers) == 1 and not any(isinstance(s, Setting) for s in stages[i : readers[0]]):
-            found |= {stage.out} if _only_reads(stages[readers[0]], stage.out, w) else set()
+        each: Expr = ZERO
+        name, readers = stage.out, _readers(stage.out, stages)
+        if len(readers) == 1 and isinstance(blocks := stages[readers[0]], Reshape) and len(w.axes(blocks.out)) > 2:
+            name, each = blocks.out, product_of(w.axes(blocks.out)[1:])
+            readers = _readers(name, stages)
+        alone = len(readers) == 1 and name not in wanted and _only_reads(stages[readers[0]], name, w)
+        if alone and not any(isinstance(s, Setting) for s in stages[i : readers[0]]):
+            found[stage.out] = name, each
     return found
+
+
+def _readers(name: str, stages: Sequence[Stage | Reading]) -> list[int]:
+    return [j for j, s in enumerate(stages) if name in read_by(s) and not isinstance(s, Length)]
 
 
 def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
@@ -74,7 +90,7 @@ def can_be_ahead(node: Product, w: Lowering) -> bool:
     axes = [w.axes(x) for x in (*node.args, node.out)]
     if node.out in w.homes:  # it must be stored at a given place
         return False
-    if any(len(x) != 2 or ONE in x or any(map(w.grows, x)) for x in axes) or node.as_they_lie or is_few(axes[2][1:]):
+    if any(len(x) != 2 or ONE in x or any(map(w.grows, x)) for x in axes) or is_few(axes[2][1:]):
         return False
     return node.dtype in ("float32", "float64") and all(_is_packed(x, node.dtype, w) for x in node.args)
 
@@ -89,6 +105,8 @@ def _is_packed(name: str, dtype: str, w: Lowering) -> bool:
 def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     """Define the row that step t reads; return the statement that computes or finds it."""
     m, k, n = made.dims
+    if made.each != ZERO:
+        return _block_ahead(made, out, t, w)
     last = Do("subtract", (m, Lit(ROWS)), INDEX, INDEX)  # of the last rows some may be made twice
     at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
     first, row, left = Var(w.fresh("b"), INDEX), w.pointer(made.dtype), w.pointer(made.dtype)
@@ -106,14 +124,41 @@ def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     return If(made.test, ahead, (Point(row, made.rows, times(t, n), made.dtype),))
 
 
+def _block_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
+    """The same for a step that reads several rows of the product: it makes these."""
+    (_, k, n), item, each, axes = made.dims, item_size(made.dtype), made.each, w.axes(out)
+    rows, left = w.pointer(made.dtype), w.pointer(made.dtype)
+    strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
+    slot, count = w.slot("matmul", (made.dtype,) * 3), Do("floor_divide", (each, n), INDEX, INDEX)
+    ahead = (
+        Point(left, made.left, times(times(t, count), k), made.dtype),
+        Inner(slot, (left, made.right, made.ring), (ONE, count, k, n), strides),
+        Point(rows, made.ring, ZERO, made.dtype),
+    )
+    w.env[out] = Array(rows, axes, packed(axes), made.dtype)
+    return If(made.test, ahead, (Point(rows, made.rows, times(t, each), made.dtype),))
+
+
 @lru_cache(maxsize=1_000)
 def rows_alike(product: TiledProduct) -> bool:
     """Whether a trial finds that products of few rows have the bits of the whole product."""
-    m, k, n = product.dims
-    if m < 2 * ROWS or m * k * n > _LONGEST or min(k, n) < 2:
+    (m, k, n), rows = product.dims, _rows(product)
+    if (
+        m < 2 * rows
+        or rows < ROWS
+        or m % rows * product.each
+        or product.each % n
+        or m * k * n > _LONGEST
+        or min(k, n) < 2
+    ):
         return False
     trial = _Trial(product)
     return all(trial.agrees(a, b) for a, b in islice(values_of(product.dtype, product.dims), _TRIALS))
+
+
+def _rows(product: TiledProduct) -> int:
+    """How many rows are made together."""
+    return product.each // product.dims[2] if product.each else ROWS
 
 
 class _Trial(PlainProduct):
@@ -125,9 +170,10 @@ class _Trial(PlainProduct):
         self.other = np.empty_like(self.out)
         matmul, self.data = inner_loop("matmul", (product.dtype,) * 3) or (0, 0)
         self.made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(matmul)
-        self.counts = array("q", (1, ROWS, k, n))
+        rows = _rows(product)
+        self.counts = array("q", (1, rows, k, n))
         self.strides = array("q", (0, 0, 0, *product.left, *product.right, n * item, item))
-        self.starts = [min(i, m - ROWS) for i in range(0, m, ROWS)]
+        self.starts = [min(i, m - rows) for i in range(0, m, rows)]
 
     def by_few_rows(self) -> None:
         """Compute the product a few rows at a time."""

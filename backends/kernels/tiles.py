@@ -297,7 +297,8 @@ class TiledProduct:
     """A product of matrices that may be made of tiles, or a product of vectors.
 
     dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.  apart:
-    whether both factors are certainly different arrays.
+    whether both factors are certainly different arrays.  each: elements of a step that reads
+    several rows of it, else 0.
     """
 
     dtype: str
@@ -306,6 +307,7 @@ class TiledProduct:
     right: tuple[int, int]
     once: bool
     apart: bool = False
+    each: int = 0
 
 
 @cache

@@ -107,7 +107,8 @@ class Ahead:
     """A product of two matrices of which a loop may make rows some steps ahead.
 
     dims: m, k and n.  test: whether it does; then its factors, left and right, are packed.  ring: memory for the rows
-    of these steps; rows: memory for all rows, if it does not.
+    of these steps; rows: memory for all rows, if it does not.  each: elements of a step that reads
+    several rows, which it makes itself; else 0.
     """
 
     dtype: str
@@ -117,6 +118,7 @@ class Ahead:
     right: str
     ring: str
     rows: str
+    each: Expr = ZERO
 
 
 Value = Scalar | Array

@@ -50,6 +50,8 @@ def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tup
             found = _exchanged(numbered, picked)
             if thorough:
                 found = _exchanged(numbered, _made_anew(numbered, prices, banned, found[1]))
+            elif not first:
+                found = _exchanged_further(numbered, found)
             best = found if best is None else min(best, found)
     return None if best is None else _ordered(numbered, best[1])
 
@@ -169,6 +171,26 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
                 picked[n] = best[n]
         best, cost = min((best, cost), (picked, numbered.total(picked)), key=lambda t: t[1])
     return cost, best
+
+
+def _exchanged_further(numbered: Numbered, found: tuple[float, list[int]]) -> tuple[float, list[int]]:
+    """A choice that exchanges do not improve, even if they may use new instances, and its cost.
+
+    found: a choice that no single exchange improves.  By tree cost, instances that are not in use pay again for what is
+    in use; so their options are chosen anew, with everything in use for free, and exchanges are tried again.
+    """
+    while not numbered.spent:
+        cost, picked = found
+        used = {*numbered.in_use(picked)}
+        free = {(n, picked[n]) for n in used}
+        prices = [[0.0 if (n, m) in free else x for m, x in enumerate(xs)] for n, xs in enumerate(numbered.prices)]
+        beside = numbered.cheapest(prices, frozenset()).picked
+        start = [m if n in used or beside[n] < 0 else beside[n] for n, m in enumerate(picked)]
+        better = _exchanged(numbered, start)
+        if better[0] >= cost:
+            break
+        found = better
+    return found
 
 
 def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tuple[int, int]]) -> list[int]:
