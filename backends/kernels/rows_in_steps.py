@@ -99,7 +99,7 @@ def _kept(own: Sequence[End], loop: Nested, w: Lowering) -> Nested:
 def _with_products(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
     """Let loops keep the products of rows that they keep only to have each multiplied by a row of another array."""
     found = [*nodes]
-    for end in [n for n in nodes if isinstance(n, Products)]:
+    for end in [n for n in nodes if isinstance(n, Products) and n.dtype in ("float32", "float64")]:
         for loop in [n for n in found if isinstance(n, Nested) and n.loop.until is None]:
             rows = [_row_of(a, end, loop, found, wanted, w) for a in end.args]
             between = found[found.index(loop) : found.index(end)]
