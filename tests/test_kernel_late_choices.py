@@ -40,3 +40,19 @@ def test_an_element_of_an_array_is_accepted() -> None:
     f = scanopt.function([u, s], [found[-1]], fp="exact", backend="c")
     text = exact_kernel(f, [RNG.random(90), RNG.choice([-1, 1], 12)])
     assert BRANCH.search(text), text
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_step_does_not_wait_for_what_lies_at_the_place_that_it_goes_to(late: bool) -> None:
+    grid, moves, turns = T.lmatrix("grid"), T.lvector("moves"), T.lvector("turns")
+
+    def step(m: Any, k: Any, i: Any, j: Any, grid: Any) -> list[Any]:
+        a, b = T.clip(i + m, 0, grid.shape[0] - 1), T.clip(j + k, 0, grid.shape[1] - 1)
+        free = T.eq(grid[a, b] if late else k, 0)
+        return [T.where(free, a, i), T.where(free, b, j)]
+
+    start = T.constant(0, dtype="int64")
+    found, _ = scanopt.scan(step, [moves, turns], [start, start], grid)
+    f = scanopt.function([grid, moves, turns], found, fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(0, 2, (4, 9)), RNG.integers(-2, 3, 60), RNG.integers(-2, 3, 60)])
+    assert bool(BRANCH.search(text)) == ("clip_in_step" in text) == late, text

@@ -124,6 +124,7 @@ _ROWS = {
 _IN_STEP = {
     "maximum_in_step": "({ T r = a; if (!(a > b)) { ONE_BY_ONE r = b; } r; })",
     "minimum_in_step": "({ T r = a; if (!(a < b)) { ONE_BY_ONE r = b; } r; })",
+    "clip_in_step": "({ T r = a; if (r < b) { ONE_BY_ONE r = b; } if (r > c) { ONE_BY_ONE r = c; } r; })",
 }  # fmt: skip
 """For integers: a branch, so that a step goes on with the likely value and does not wait for the comparison."""
 _OF_FEW = {"maximum_of_few": "a > b ? a : b", "minimum_of_few": "a < b ? a : b"}

@@ -148,7 +148,7 @@ class Printer:
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
             case Do(op="clip", args=(_, Lit(value=b), Lit(value=c)), of=of) if is_number(b, of) and is_number(c, of):
                 return self.expression(replace(x, op="clip_to_numbers"))
-            case Do(op="maximum" | "minimum" as op, args=args, dtype=dtype, of=of) if self._goes_on(args, of):
+            case Do(op="maximum" | "minimum" | "clip" as op, args=args, dtype=dtype, of=of) if self._goes_on(x):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
             case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
@@ -161,16 +161,19 @@ class Printer:
         """Whether to print a remainder with a quick test for nearby values: signed, and by a number not in the text."""
         return bool(self.one_by_one) and not isinstance(b, Lit) and is_signed(of)
 
-    def _goes_on(self, args: Sequence[Expr], of: str) -> bool:
+    def _goes_on(self, x: Do) -> bool:
         """Whether to print an extreme as a branch, so that a step goes on with the likely value and waits for one only.
 
         Not for places clamped by a length, where clamping is common; clamping by a literal is rare.  Nor for integers
         that do not depend on the step before: they are computed early anyway.
         """
-        by_number = any(isinstance(a, Lit) for a in args)
+        by_number, floats = any(isinstance(a, Lit) for a in x.args), np.dtype(x.of).kind == "f"
         held = self.named in self.places and not by_number
-        waits = np.dtype(of).kind == "f" or by_number or any(v in self.waits for a in args for v in variables(a))
-        return self.in_step and self.named not in self.chosen and not held and waits and of != "bool"
+        waits = any(v in self.waits for a in x.args for v in variables(a))
+        if x.op == "clip":
+            return self.in_step and waits and not floats and self.named not in self.chosen
+        likely = floats or by_number or waits
+        return self.in_step and self.named not in self.chosen and not held and likely and x.of != "bool"
 
     def _in_rows(self, of: str) -> bool:
         """Whether an operation on floats is in a loop over elements, which compilers may vectorize."""
@@ -245,10 +248,10 @@ class Printer:
                 yield from (f"{space}    {line}" for line in last)
             case Steps(var=var, body=body):
                 yield f"{space}int64 {var} = 0;"
-                self.chosen |= chosen_for(body)
+                self.late |= late_choices(body) if self.one_by_one else set()
+                self.chosen |= chosen_for(body, self.late)
                 self.places |= places(body)
                 if self.one_by_one:
-                    self.late |= late_choices(body)
                     self.counters |= counters(body)
                 if found := in_range(x) if self.one_by_one else None:
                     yield from self._two_ways(x, found, depth)

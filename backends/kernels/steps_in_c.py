@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -49,9 +49,13 @@ def is_short(body: tuple[Stmt, ...]) -> bool:
     return len(body) <= MOST_UNROLLED and all(isinstance(x, Let | Set | Point | Store) for x in body)
 
 
-def chosen_for(body: tuple[Stmt, ...]) -> set[str]:
-    """The integers of a step that are an option of a choice, or of which an option is a sum with a number."""
-    choices = [x.value for x in body if isinstance(x, Let) and isinstance(x.value, Do) and x.value.op == "where"]
+def chosen_for(body: tuple[Stmt, ...], late: Collection[str]) -> set[str]:
+    """The integers of a step that are an option of a choice, or of which an option is a sum with a number.
+
+    late: choices that are printed as branches, which do not count.
+    """
+    lets = [x for x in body if isinstance(x, Let) and x.name not in late]
+    choices = [x.value for x in lets if isinstance(x.value, Do) and x.value.op == "where"]
     sides = {a for choice in choices if isinstance(choice, Do) for a in choice.args[1:] if isinstance(a, Var)}
     made = {x.name: x.value for x in body if isinstance(x, Let)}
     for x in (made.get(a.name) for a in tuple(sides)):
