@@ -1,5 +1,6 @@
 """Rows of integers and truth values are put together as they are computed, and only as far as places count."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,22 @@ def test_only_places_that_count_are_computed() -> None:
     (kernel,) = f.kernels
     assert ">> 1;" in kernel.texts[-1]
     assert kernel.memory < 2.5 * 8 * 100 + 512  # the state and the places
+
+
+def test_elements_that_no_step_has_set_are_not_computed() -> None:
+    x = T.dvector("x")
+
+    def chain(rest: int, first: int = 0) -> Any:
+        def step(i: Any, d: Any, x: Any) -> Any:
+            return T.set_subtensor(d[i], T.max(T.where(x < x[i], d, rest)) + 1)
+
+        places = T.arange(first, x.shape[0])
+        return scanopt.scan(step, places, T.full(x.shape, 1, dtype="int64"), non_sequences=x)[0][-1]
+
+    for rest, first, limited in ((1, 3, True), (0, 0, False), (1, -1, False)):
+        f = scanopt.function([x], [chain(rest, first)], fp="exact", backend="c")
+        text = exact_kernel(f, [np.random.default_rng(rest).normal(size=20)])
+        assert bool(re.search(r"const int64 h\d+ = clip_int64", text)) == limited, (rest, first)
 
 
 @pytest.mark.share(6)

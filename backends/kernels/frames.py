@@ -75,6 +75,7 @@ from scanopt.backends.kernels.parts_set import keeps_around
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.replaced_numbers import with_replacements_passed_over
 from scanopt.backends.kernels.rows_ahead import read_ahead
+from scanopt.backends.kernels.set_so_far import note_set_so_far
 from scanopt.backends.kernels.sliding import slide, sliding
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Axes, Scalar, packed
@@ -247,6 +248,7 @@ class LoopFrame:
         note_links(names, pointer, Nested(self.loop, tuple(self.nodes), ()), w)
         if in_parts:
             remember_last_set(tap, names, self.nodes, w)
+            note_set_so_far(s, names, self.loop, self.nodes, w)
         else:
             note_overwritten(s.update, names[-1] if names else tap, pointer, self.nodes, w)
         there = w.homes.get(self.loop.keeps[kept[0]].out) if kept else None

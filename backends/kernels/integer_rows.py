@@ -14,6 +14,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Let, Lit, Load, Set, Stmt, Store, Var, plus
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import IDENTITY, Map, Reduce
+from scanopt.backends.kernels.set_so_far import set_so_far
 from scanopt.backends.kernels.stages import Fused
 from scanopt.backends.kernels.values import Array, Scalar, index, nest
 
@@ -116,11 +117,11 @@ def _limit(
     node = made.get(e.args[0])
     if others or node is None:
         return None, None
-    rest: Expr | None = None
+    rest: Lit | None = None
     if node.op == "where" and (other := w.value(node.args[2]) if node.args[2] not in made else None):
-        rest = other.value if isinstance(other, Scalar) and other.dtype == e.dtype else None
-        if not isinstance(rest, Lit):
+        if not isinstance(other, Scalar) or other.dtype != e.dtype or not isinstance(other.value, Lit):
             return None, None
+        rest = other.value
         test = node.args[0]
     elif node.op == "copy" and w.dtype(node.args[0]) == "bool" and e.op == "add":
         test = node.args[0]
@@ -129,11 +130,13 @@ def _limit(
     else:
         return None, None
     bound = _bound(test, made, w)
+    if bound is None and rest is not None and (end := set_so_far(node, rest, w)) is not None:
+        bound = end, 0, ""
     if bound is None or (e.op not in ("maximum", "minimum") and rest not in (None, Lit(0, e.dtype))):
         return None, None
     count = Var(w.fresh("h"))
     end, more, known_test = bound
-    known[known_test] = Scalar(Lit(True, "bool"), "bool")
+    known |= {known_test: Scalar(Lit(True, "bool"), "bool")} if known_test else {}
     near = Do("clip", (end, Lit(-more), plus(stage.axes[-1], Lit(-more))), INDEX, INDEX)
     code.append(Let(count.name, plus(near, Lit(more)), INDEX))
     return count, rest if e.op in ("maximum", "minimum") else None

@@ -60,6 +60,7 @@ class Lowering:
     place, by array of places and length.  makers: elementwise operations, by result. chosen: for an array of which a
     condition decides whether an element is set, see `elements_chosen`. repeated: arrays of one repeated number, which
     are not made. counted: arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing.
+    so_far: for states that steps set element by element, the name of the place, and the number they repeat behind it.
     in_order: for each product of which only a loop reads rows, in order, the name that it reads, and the elements of a
     step that reads several rows; ahead: those that the loop may make itself.
     summing: for rows that a loop keeps, the products that alone read them; sums: for each product that a loop may have
@@ -116,6 +117,7 @@ class Lowering:
         self.repeated: set[str] = set()
         self.counted: set[str] = set()
         self.evenly: dict[str, tuple[Expr, Expr]] = {}
+        self.so_far: dict[str, tuple[str, Lit]] = {}
         self.in_order: dict[str, tuple[str, Expr]] = {}
         self.ahead: dict[str, Ahead] = {}
         self.summing: dict[str, tuple[Summing, ...]] = {}
