@@ -142,8 +142,8 @@ class Printer:
             case Do(op="remainder" | "floor_divide" as op, args=(_, Lit(value=b)), of=of) if b > 0 and is_signed(of):
                 kind = "in_step" if self.in_step and op == "remainder" else "of_number"
                 return self.expression(replace(x, op=f"{op}_{kind}"))
-            case Do(op="remainder", args=(_, b), dtype=dtype, of=of) if self._may_be_near(b, of):
-                return self.expression(Do("remainder_near", x.args, dtype, of))
+            case Do(op="remainder", args=(_, b), of=of) if self.one_by_one and is_signed(of) and not isinstance(b, Lit):
+                return self.expression(replace(x, op="remainder_near"))  # a quick test for nearby values
             case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if is_number(b, of):
                 return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
             case Do(op="clip", args=(_, Lit(value=b), Lit(value=c)), of=of) if is_number(b, of) and is_number(c, of):
@@ -156,10 +156,6 @@ class Printer:
                 if found := operation_helper(op, of):
                     self.helpers.add(found)
                 return operation(op, of, [self.expression(a) for a in args])
-
-    def _may_be_near(self, b: Expr, of: str) -> bool:
-        """Whether to print a remainder with a quick test for nearby values: signed, and by a number not in the text."""
-        return bool(self.one_by_one) and not isinstance(b, Lit) and is_signed(of)
 
     def _goes_on(self, x: Do) -> bool:
         """Whether to print an extreme as a branch, so that a step goes on with the likely value and waits for one only.
