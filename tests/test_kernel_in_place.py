@@ -173,3 +173,18 @@ def test_remainders_of_what_counts_steps_are_counted() -> None:
     for n, number in ((10, 3), (10, -4), (40, 2**62), (10, -1)):
         text = exact_kernel(f, [RNG.normal(size=23), RNG.normal(size=n), np.int64(number)])
     assert text.count("if (++") == 4
+
+
+def test_few_elements_one_of_which_is_set_before_all_are_chosen_anew_are_changed_in_place() -> None:
+    d = T.lvector("d")
+
+    def step(d: Any, seen: Any, count: Any) -> list[Any]:
+        count = count + T.cast(~seen[d], "int64")
+        full = T.eq(count, 8)
+        return [T.where(full, False, T.set_subtensor(seen[d], True)), T.where(full, 0, count)]
+
+    start = [T.zeros((8,), "bool"), T.constant(0, dtype="int64")]
+    (seen, count), _ = scanopt.scan(step, d, start)
+    f = scanopt.function([d], [seen[-1], count], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(0, 8, 60)])
+    assert "& 1)" not in text  # no ring of rows

@@ -74,7 +74,8 @@ def _is_overwritten(
     s: CarriedState, names: tuple[str, ...], nested: Nested, views: Mapping[str, str], w: Lowering
 ) -> bool:
     loop = nested.loop
-    if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or is_few(w.axes(s.update)):
+    few = is_few(w.axes(s.update)) and not names  # their elements are variables, but where parts are set first
+    if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or few:
         return False
     tap = names[-1] if names else s.taps[0][1]
     others = [x.update for x in loop.states if x is not s]
