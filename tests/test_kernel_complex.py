@@ -133,3 +133,25 @@ def test_there_are_none_for_devices() -> None:
     (loop,) = (s for s in program.steps if isinstance(s, Loop))
     with pytest.raises(NoForm, match="complex"):
         body_of(loop, Names(program).types, exact=True, device=True)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_sums_products_and_averages(dtype: str) -> None:
+    x = T.tensor4("x", dtype=dtype)
+    step = lambda x: [f(x, axis=axis) for f in (T.sum, T.prod, T.mean) for axis in (0, -1, None)]  # noqa: E731
+    found, _ = scanopt.scan(step, sequences=x)
+    f = scanopt.function([x], found, fp="exact", backend="c")
+    for shape in ((2, 3, 4, 5), (2, 9, 1, 130)):
+        values = numbers(*shape, dtype=dtype)
+        assert_same(f(values), f.unoptimized(values))
+    assert any("kernels compiled" in k.state for k in f.kernels), f.kernels
+
+
+def test_vectors_of_one_number_are_left_to_np_dot() -> None:
+    x, y = T.matrix("x", "complex64"), T.vector("y", "complex64")
+    found, _ = scanopt.scan(lambda x, y: T.dot(x, y), sequences=x, non_sequences=y)
+    f = scanopt.function([x, y], found, fp="exact", backend="c")
+    for n in (1, 3):
+        values = [numbers(4, n, dtype="complex64") for _ in range(2)]
+        values[0][0], values[1][0] = 3.0 - 0.0j, 3.0 - 0.0j
+        assert_same([f(values[0], values[1][0])], [f.unoptimized(values[0], values[1][0])])

@@ -17,7 +17,8 @@ from scanopt.backends.kernels.integer_products import of_integers, write_integer
 from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Call, Map, Product, Reshape, SumTo, View
+from scanopt.backends.kernels.nodes import Call, Map, NoForm, Product, Reshape, SumTo, View
+from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
@@ -65,6 +66,8 @@ def _ahead(node: Product, w: Lowering) -> None:
 def _called(node: Product, out: str, w: Lowering) -> None:
     """Write a call; if a factor is one number, multiply by it as `np.dot` does, which gives 0 if the number is 0."""
     numbers = [i for i, x in enumerate(node.args) if all(n == ONE for n in w.axes(x))]
+    if node.by_dot and numbers and node.dtype in COMPLEX:
+        raise NoForm("np.dot by one complex number is no product of matrices")
     if not node.by_dot or not numbers or node.dtype not in ("float32", "float64"):
         _by_loop(node, out, w)
         return

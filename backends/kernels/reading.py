@@ -48,13 +48,7 @@ from scanopt.backends.kernels.reading_complex import (
 )
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
-from scanopt.backends.kernels.reading_rows import (
-    AFFINE_NAMES,
-    affine_nodes,
-    integer_mean_nodes,
-    powers_nodes,
-    running_nodes,
-)
+from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, mean_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
 from scanopt.backends.kernels.reading_transforms import transform_nodes
@@ -257,9 +251,6 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
         axes = tuple(sorted(i % ndim for i in options["axis"]))
         kind = np.dtype(dtype).kind
         counted = step.op.name == "mean"
-        if counted and np.dtype(types[a].dtype).kind in "biu":
-            yield from integer_mean_nodes(step, types)
-            return
         plain = dtype == types[a].dtype or (kind in "iu" and cast_is_known(types[a].dtype, dtype))
         if not axes or not plain or (counted and kind != "f") or inner_loop(ufunc, (dtype,) * 3) is None:
             return
@@ -382,8 +373,8 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
-    "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
-    "var": _spread(root=False), "std": _spread(root=True),
+    "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"),
+    "mean": mean_nodes(_reduced("add")), "var": _spread(root=False), "std": _spread(root=True),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": running_nodes("add"), "cumprod": running_nodes("multiply"),
     "cummax": running_nodes("maximum"), "cummin": running_nodes("minimum"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,

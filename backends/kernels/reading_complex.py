@@ -14,9 +14,9 @@ __all__ = ["PARTS_OF_COMPLEX", "fits_complex", "is_made_of_vectors", "parts_of_c
 PARTS_OF_COMPLEX = ("real", "imag", "conjugate")
 _SAME = {
     *PARTS_OF_COMPLEX, "broadcast_to", "cast", "concatenate", "det", "dot", "expand_dims", "fft", "full", "full_like",
-    "getitem", "given", "has_rows", "inv", "irfft", "matmul", "outer", "power", "repeat_rows", "reshape", "rfft",
-    "setitem", "shape_i", "shaped_like", "solve", "spread_like", "squeeze", "stack", "sum", "sum_to", "swap_rows",
-    "transpose", "when_runs", "where", "widen",
+    "getitem", "given", "has_rows", "inv", "irfft", "matmul", "mean", "outer", "power", "prod", "repeat_rows",
+    "reshape", "rfft", "setitem", "shape_i", "shaped_like", "solve", "spread_like", "squeeze", "stack", "sum", "sum_to",
+    "swap_rows", "transpose", "when_runs", "where", "widen",
 }  # fmt: skip
 """Operators whose own form is the same for complex numbers; all others round, or compare, in other ways."""
 

@@ -1,8 +1,8 @@
-"""Reads operators on rows as nodes: running sums, powers, affine recurrences, and averages of integers."""
+"""Reads operators on rows as nodes: running sums, powers, affine recurrences, and averages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from scanopt.backends.kernels.nodes import AffineRows, Length, Map, Powers, Redu
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
-__all__ = ["AFFINE_NAMES", "affine_nodes", "integer_mean_nodes", "powers_nodes", "running_nodes"]
+__all__ = ["AFFINE_NAMES", "affine_nodes", "mean_nodes", "powers_nodes", "running_nodes"]
 
 Types = dict[str, TensorType]
 
@@ -51,7 +51,48 @@ MOST_COUNTED, FARTHEST = 2**20, 2**32
 """The most integers that are averaged, and their greatest size: then all sums are exact as floats, in any order."""
 
 
-def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
+Reader = Callable[[Compute, Types], Iterator[Single]]
+
+
+def mean_nodes(of_floats: Reader) -> Reader:
+    """Reads averages, those of floats as sums that NumPy's way of dividing belongs to."""
+
+    def read(step: Compute, types: Types) -> Iterator[Single]:
+        kind = np.dtype(types[step.args[0]].dtype).kind
+        return (_mean_of_integers if kind in "biu" else _mean_of_complex if kind == "c" else of_floats)(step, types)
+
+    return read
+
+
+def _mean_of_complex(step: Compute, types: Types) -> Iterator[Single]:
+    """Read averages of complex numbers: NumPy divides the sum by the number of elements, in double precision."""
+    (a,), options, dtype, double = step.args, step.op.options, step.type.dtype, "complex128"
+    axes = tuple(sorted(i % types[a].ndim for i in options["axis"]))
+    if dtype != types[a].dtype or not axes or options["keepdims"] or in_c("divide", (double, double)) is None:
+        return
+    types[total := f"{step.out}#t"] = step.type
+    types[wide := f"{step.out}#w"] = TensorType(double, step.type.shape)
+    yield Reduce(total, (a,), "add", axes, dtype)
+    counting, count = _count(step, axes, types)
+    yield from counting
+    yield Map(wide, (total, count), "divide", (double, double), double, total)
+    yield Map(step.out, (wide,), "copy", (dtype,), dtype, total)
+
+
+def _count(step: Compute, axes: Sequence[int], types: Types) -> tuple[list[Single], str]:
+    """Make the nodes that multiply the lengths of some axes of the argument; return them and the product's name."""
+    nodes, product, count = list[Single](), "", f"{step.out}#c"
+    for i in axes:
+        length, more = f"{count}{i}", f"{count}#{i}"
+        types[length] = types[more] = TensorType("int64", ())
+        nodes.append(Length(length, step.args[:1], i))
+        if product:
+            nodes.append(Map(more, (product, length), "multiply", ("int64",) * 2, "int64", length))
+        product = more if product else length
+    return nodes, product
+
+
+def _mean_of_integers(step: Compute, types: Types) -> Iterator[Single]:
     """Read averages of integers or truth values: integers are added up here, where NumPy adds floats, and then divided.
 
     For more or larger integers, whose sums NumPy rounds, array steps run.
@@ -74,14 +115,8 @@ def integer_mean_nodes(step: Compute, types: Types) -> Iterator[Single]:
         yield Within(near, (whole,), -FARTHEST, FARTHEST, False, False, "int64")
         whole = near
     yield Reduce(total, (whole,), "add", axes, "int64")
-    product = ""
-    for i in axes:
-        length, more = f"{count}{i}", f"{count}#{i}"
-        types[length] = types[more] = TensorType("int64", ())
-        yield Length(length, (a,), i)
-        if product:
-            yield Map(more, (product, length), "multiply", ("int64",) * 2, "int64", length)
-        product = more if product else length
+    counting, product = _count(step, axes, types)
+    yield from counting
     types[count] = TensorType("int64", ())
     yield Within(count, (product,), 1, MOST_COUNTED, False, False, "int64")
     yield Map(step.out, (total, count), "divide", ("float64", "float64"), "float64", total)
