@@ -39,7 +39,15 @@ class Node:
 
 
 class Variable(Attributes, Displayed):
-    """A symbolic array of a known dtype and number of axes."""
+    """A symbolic array of a known dtype and number of axes.
+
+    type: its dtype, and the lengths of its axes, None for those that are not known.  name: for messages and printed
+    graphs.  owner: the application of an operator that it is result number `index` of, None for an input.
+
+    >>> from scanopt import tensor as T
+    >>> (T.exp(Variable(T.TensorType("float64", (None,)), "x")) + 1).type
+    TensorType(dtype='float64', shape=(None,))
+    """
 
     __hash__ = object.__hash__
     __array_priority__ = 1000
