@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.nodes import (
     REVERSED,
@@ -30,7 +30,6 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     View,
 )
-from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.program.ir import Loop
 
 __all__ = ["Body", "read_forwards", "rounds_by_direction", "rounds_by_layout", "walk"]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
 from scanopt.backends.kernels.bodies import Body, rounds_by_direction, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_places import with_counted_places
@@ -41,7 +41,7 @@ from scanopt.backends.kernels.nodes import (
     Transform,
     View,
 )  # fmt: skip
-from scanopt.backends.kernels.numpy_loops import COMPLEX, DTYPES
+from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.parts_by_ends import with_parts_by_ends
 from scanopt.backends.kernels.reading import nodes_of
 from scanopt.backends.kernels.recurrences import written_out

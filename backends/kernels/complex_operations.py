@@ -95,12 +95,7 @@ def is_known(op: str, dtype: str) -> bool:
 @cache
 def _fused(op: str, dtype: str) -> bool | None:
     """Whether a product is added unrounded to the other one; None where neither gives NumPy's bits for all arrays."""
-    fused = fused_sum(_part_of(dtype))
-    multiply: list[tuple[bool, Callable[..., Array]]] = [(False, _plain_product)]
-    if fused is not None:
-        added = np.frompyfunc(fused, 3, 1)
-        multiply.append((True, lambda a, b: _fused_product(added, a, b)))
-    for way, product in multiply:
+    for way, product in ((False, _plain_product), (True, _fused_product)):
         if _agrees(op, dtype, product if op == "multiply" else lambda a, product=product: product(a, a)):
             return way
     return None
@@ -120,10 +115,17 @@ def _plain_product(a: Array, b: Array) -> Array:
     return _joined(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real, a)
 
 
-def _fused_product(added: Callable[..., Any], a: Array, b: Array) -> Array:
-    part = a.real.dtype
-    real = added(a.real, b.real, -(a.imag * b.imag)).astype(part)
-    return _joined(real, added(a.real, b.imag, a.imag * b.real).astype(part), a)
+def _fused_product(a: Array, b: Array) -> Array:
+    return _joined(_added(a.real, b.real, -(a.imag * b.imag)), _added(a.real, b.imag, a.imag * b.real), a)
+
+
+def _added(x: Array, y: Array, z: Any) -> Array:
+    """x * y + z, rounded once; where the C library cannot do that NaN, which agrees with no loop of NumPy's."""
+    fused = fused_sum(x.dtype.name)
+    if fused is None:
+        return np.full_like(x, np.nan)
+    found: Array = np.frompyfunc(fused, 3, 1)(x, y, z).astype(x.dtype)
+    return found
 
 
 def _quotient(a: Array, b: Array) -> Array:
@@ -145,13 +147,10 @@ def _reciprocal(a: Array) -> Array:
 
 
 def _size(a: Array) -> Array:
-    added = fused_sum(_part_of(a.dtype.name))
-    if added is None:
-        return a.real
     x, y, one = abs(a.real), abs(a.imag), a.real.dtype.type(1)
     most = np.where(x > y, x, y)
     rate = np.where(x > y, y, x) / most
-    size = most * np.sqrt(np.frompyfunc(added, 3, 1)(rate, rate, one).astype(x.dtype))
+    size = most * np.sqrt(_added(rate, rate, one))
     size = np.where(np.isnan(x), x, np.where(most == 0, 0, size))
     return np.where(np.isinf(x) | np.isinf(y), np.inf, size).astype(x.dtype)
 

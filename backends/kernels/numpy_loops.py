@@ -17,14 +17,14 @@ import numpy as np
 
 from scanopt.array.numerics.scipy_special import special_function
 from scanopt.array.operators.special import SPECIAL
+from scanopt.array.types import COMPLEX
 from scanopt.backends.kernels.direct_calls import direct_address
 from scanopt.backends.kernels.dtype_functions import dtype_function
 from scanopt.backends.kernels.lapack import lapack_function
 
-__all__ = ["COMPLEX", "DTYPES", "REAL", "available", "inner_loop", "loop_dtypes"]
+__all__ = ["DTYPES", "REAL", "available", "inner_loop", "loop_dtypes"]
 
 REAL = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
-COMPLEX = ("complex64", "complex128")
 DTYPES = (*REAL, *COMPLEX)
 """The dtypes in which kernels compute; on devices they compute in `REAL` only."""
 

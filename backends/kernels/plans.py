@@ -20,7 +20,16 @@ from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
-from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
+from scanopt.backends.kernels.recipe import (
+    ALIGNED,
+    Given,
+    Number,
+    Recipe,
+    Tiling,
+    evaluated,
+    scratch_bytes,
+    scratch_offsets,
+)
 from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
@@ -221,8 +230,7 @@ class Plan:
 
     def _bytes(self, i: int) -> int:
         """The bytes of a scratch array."""
-        g = self.variant.recipe.given[i]
-        return prod(evaluated(n, self._known) for n in g.axes) * np.dtype(g.dtype).itemsize
+        return scratch_bytes(self.variant.recipe.given[i], self._known)
 
     def run(self, function: Any, n: int, arrays: Sequence[Array], kept: Any = None) -> list[Array] | None:
         """Run at most n steps; return the arrays that the loop keeps, or None where array steps have to run.

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scanopt.array.types import COMPLEX
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.integer_products import of_integers, write_integers
@@ -18,7 +19,6 @@ from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Map, NoForm, Product, Reshape, SumTo, View
-from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out

@@ -15,6 +15,7 @@ from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.operators.special import SPECIAL
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.complex_operations import PARTS
 from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
 from scanopt.backends.kernels.lapack import ROUTINES
 from scanopt.backends.kernels.nodes import (
@@ -40,12 +41,7 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
-from scanopt.backends.kernels.reading_complex import (
-    PARTS_OF_COMPLEX,
-    fits_complex,
-    is_made_of_vectors,
-    parts_of_complex,
-)
+from scanopt.backends.kernels.reading_complex import fits_complex, is_made_of_vectors, parts_of_complex
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, mean_nodes, powers_nodes, running_nodes
@@ -369,7 +365,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "softmax": _softmax, "cast": _cast, "where": _where, "clip": _clip, "round": _round,
     "full_like": _full_like, "swap_rows": _arranged(lambda op, ndim: [1, 0, *range(2, ndim)]),
     "shaped_like": _same, "spread_like": _same, "widen": _same, "getitem": part_nodes, "setitem": set_nodes,
-    **dict.fromkeys(PARTS_OF_COMPLEX, parts_of_complex), "reshape": _reshape,
+    **dict.fromkeys(PARTS, parts_of_complex), "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),

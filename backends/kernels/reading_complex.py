@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
+from scanopt.backends.kernels.complex_operations import PARTS
 from scanopt.backends.kernels.nodes import Map, Single
-from scanopt.backends.kernels.numpy_loops import COMPLEX
 from scanopt.program.ir import Compute
 
-__all__ = ["PARTS_OF_COMPLEX", "fits_complex", "is_made_of_vectors", "parts_of_complex"]
+__all__ = ["fits_complex", "is_made_of_vectors", "parts_of_complex"]
 
-PARTS_OF_COMPLEX = ("real", "imag", "conjugate")
 _SAME = {
-    *PARTS_OF_COMPLEX, "broadcast_to", "cast", "concatenate", "det", "dot", "expand_dims", "fft", "full", "full_like",
+    *PARTS, "broadcast_to", "cast", "concatenate", "det", "dot", "expand_dims", "fft", "full", "full_like",
     "getitem", "given", "has_rows", "inv", "irfft", "matmul", "mean", "outer", "power", "prod", "repeat_rows",
     "reshape", "rfft", "setitem", "shape_i", "shaped_like", "solve", "spread_like", "squeeze", "stack", "sum", "sum_to",
     "swap_rows", "transpose", "when_runs", "where", "widen",

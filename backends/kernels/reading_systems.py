@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
 from scanopt.backends.kernels.lapack import lapack_function
 from scanopt.backends.kernels.matrix_nodes import LOOPS_OF_TWO
 from scanopt.backends.kernels.nodes import Factored, Map, Single, Solve
-from scanopt.backends.kernels.numpy_loops import COMPLEX, inner_loop
+from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
 __all__ = ["factored_nodes", "solve_nodes"]
@@ -19,7 +19,7 @@ Types = dict[str, TensorType]
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
     """Read what NumPy's inner loops compute of matrices; for single precision in double, as np.linalg does."""
     dtype = step.type.dtype
-    double = {"complex64": "complex128"}.get(dtype, dtype) if dtype in COMPLEX else "float64"
+    double = "complex128" if dtype in COMPLEX else "float64"
     matrix, *right = (types[a] for a in step.args)
     alike = all(x.ndim == matrix.ndim or (x.ndim, matrix.ndim) == (1, 2) for x in right)
     fits = matrix.ndim >= 2 and alike and {x.dtype for x in (matrix, *right)} == {dtype}

@@ -16,7 +16,7 @@ from scanopt.backends.kernels.ir import ZERO, Do, Expr, Kernel, Lit, Var
 from scanopt.backends.kernels.scratch import Life, placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
-__all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_offsets"]
+__all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_bytes", "scratch_offsets"]
 
 ALIGNED = 64
 """Each scratch array begins at a multiple of this many bytes, a cache line; one smaller than two lines may begin at
@@ -122,6 +122,11 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             raise ValueError(f"{x} is not an expression of lengths")
 
 
+def scratch_bytes(g: Given, known: Mapping[str, int]) -> int:
+    """The bytes of a scratch array.  known: the values of lengths."""
+    return g.rows * prod([evaluated(n, known) for n in g.axes]) * np.dtype(g.dtype).itemsize
+
+
 def scratch_offsets(
     given: Sequence[Given],
     known: Mapping[str, int],
@@ -135,8 +140,7 @@ def scratch_offsets(
     sizes: dict[int, int] = {}
     for i, g in enumerate(given):
         if g.kind == "scratch":
-            count = g.rows * prod([evaluated(n, known) for n in g.axes])
-            size = count * np.dtype(g.dtype).itemsize
+            size = scratch_bytes(g, known)
             apart = ALIGNED if size >= 2 * ALIGNED or not lives else 16
             sizes[i] = -(-size // apart) * apart
     return placed(sizes, lives or {}, onto)
