@@ -234,6 +234,14 @@ def test_an_input_that_only_gives_a_known_length_is_used() -> None:
         scanopt.function([q, T.tensor("float64", (3,), name="r")], q)
 
 
+def test_lengths_that_leave_a_loop_of_no_steps_are_known_in_another() -> None:
+    """What an inner loop holds is computed before it, in an outer loop that takes no step either."""
+    inner = lambda v: scanopt.scan(lambda v: T.insert(v, 0, 1.0), None, None, [T.tanh(v)], n_steps=n)[0]  # noqa: E731
+    f = scanopt.function([X, n], scanopt.map(inner, X)[0])
+    for way in (f.unoptimized, f.as_written, f):
+        assert way(np.zeros((0, 4)), 0).shape == (0, 0, 5)
+
+
 def test_what_does_not_run_has_no_value_that_laws_could_name() -> None:
     """The last count of a loop inside, which may raise, stands beside a constant in a loop that takes no step."""
     rows = T.dmatrix("rows")

@@ -104,6 +104,8 @@ def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
     array(3)
     """
     given = tuple(operands)
+    if op.spec.known is not None:
+        return op.spec.known(*given, **op.options)
     type = op.idle(*given)
     return _fold(op, given, Operand(type.dtype, type.shape))
 

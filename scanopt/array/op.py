@@ -115,6 +115,8 @@ class OpSpec:
         `refuse` would raise, it still returns a type, in which a length without meaning is 0 or unknown.
     refuse: called like infer; raises the errors that the op is known to raise when it runs: an index
         out of range, a negative length.  In a step that never runs these are no errors.
+    known: called like infer; returns what is known of the result, in place of the type and of running the op on
+        arguments whose values are known.
     accepts_longer: if `refuse` accepts some operands, it also accepts them with a longer first argument.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
         axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
@@ -163,6 +165,7 @@ class OpSpec:
     ufunc: str | None = None
     gradient: Gradient | None = None
     refuse: Callable[..., None] | None = None
+    known: Callable[..., Operand] | None = None
     accepts_longer: bool | Callable[[Op], bool] = False
     doc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])

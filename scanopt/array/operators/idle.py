@@ -81,6 +81,10 @@ def _infer_when_runs(steps: Operand, *xs: Operand, op: str) -> TensorType:
     return Op.parse(op).idle(*xs)
 
 
+def _known_when_runs(steps: Operand, *xs: Operand, op: str) -> Operand:
+    return abstract_eval(Op.parse(op), xs)  # the entries of steps and those of no steps, where both are known
+
+
 def _bind_when_runs(xp: Any, op: str) -> Callable[..., Any]:
     run, nothing, view = Op.parse(op).bind(xp), _bind_no_rows(xp, op, ()), Op.parse(op).view
 
@@ -165,6 +169,7 @@ register(
         "no_rows",
         _bind_no_rows,
         _infer_no_rows,
+        known=lambda *xs, op, flags: _evaluated(op, flags, xs),
         data_shape=True,
         cost="memory",
         doc="what a batched operator gives for arguments without rows, found from shapes alone",
@@ -191,6 +196,7 @@ register(
         "when_runs",
         _bind_when_runs,
         _infer_when_runs,
+        known=_known_when_runs,
         can_raise=True,
         data_shape=lambda op: _guarded(op).data_shape,
         cost=lambda op: _guarded(op).cost,
