@@ -65,6 +65,18 @@ def wave(u: Any, m: Any) -> Any:
     return scanopt.scan(step, outputs_info={"initial": T.stack([u, u * 0.5]), "taps": [-2, -1]}, n_steps=7)[0][-1]
 
 
+def added(u: Any, m: Any) -> Any:
+    """Parts are added to zeros, in stretches that overlap in different ways, and the ends are set."""
+    put, add = T.set_subtensor, T.inc_subtensor
+
+    def step(u: Any) -> Any:
+        found = add(add(T.zeros_like(u)[1:], 0.5 * u[:-1])[:-1], 0.4 * u[1:] - u[:-1])
+        found = put(put(found[0], 0.0)[-1], u[2])
+        return found + add(put(T.full_like(u, -0.0)[:-2], u[2:])[1:-1], T.maximum(u[:-2], 0.0))
+
+    return scanopt.scan(step, outputs_info=u, n_steps=7)[0][-1]
+
+
 def paths(u: Any, m: Any) -> Any:
     """All that an inner loop keeps is the new state."""
 
@@ -76,7 +88,7 @@ def paths(u: Any, m: Any) -> Any:
     return [rows[-1], T.sum(rows, axis=1)]
 
 
-@pytest.mark.parametrize("made", [heat, rows_of_matrices, distances, read_elsewhere, swapped, wave, paths])
+@pytest.mark.parametrize("made", [heat, rows_of_matrices, distances, read_elsewhere, swapped, wave, added, paths])
 def test_parts_have_the_bits_of_the_interpreter(made: Callable[..., Any]) -> None:
     u, m = T.dvector("u"), T.dmatrix("m")
     f = scanopt.function([u, m], made(u, m), fp="exact", backend="c", on_unused_input="ignore")
@@ -108,7 +120,7 @@ def test_rows_that_are_stacked(columns: int) -> None:
     assert "kernels compiled" in str(f.kernels[-1])
 
 
-@pytest.mark.parametrize(("made", "rows"), [(heat, 3), (wave, 6)])
+@pytest.mark.parametrize(("made", "rows"), [(heat, 3), (wave, 6), (added, 4)])
 def test_no_array_is_made_in_between(made: Callable[..., Any], rows: int) -> None:
     u = T.dvector("u")
     f = scanopt.function([u], made(u, None), backend="c")

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.types import COMPLEX, TensorType
+from scanopt.backends.kernels.added_parts import with_parts_joined
 from scanopt.backends.kernels.bodies import Body, rounds_by_direction, rounds_by_layout, walk
 from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_places import with_counted_places
@@ -75,6 +76,7 @@ def body_of(
     if whole:
         wanted = {k.value for k in root.loop.keeps}
         root = replace(root, nodes=turned_first(without_unused(root.nodes, wanted, counts), wanted, made))
+    root = root if device else with_parts_joined(root, made)
     body = Body(root, made, exact, counts, whole, _cut(root) if whole else None)
     if device and any(made[name].dtype in COMPLEX for n in walk(root.nodes) for name in (*n.outs, *n.args)):
         raise NoForm("complex numbers have no form on a device")
