@@ -56,6 +56,20 @@ def test_a_state_that_is_read_once_more_is_not_written_over() -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_truth_values_beside_numbers_take_two_bytes_unless_some_are_a_result(kept: bool) -> None:
+    z, x = T.dmatrix("z"), T.dvector("x")
+
+    def step(z: Any, x: Any, in_play: Any, up: Any) -> list[Any]:
+        return [x + T.where(in_play, z, 0.0), in_play & (x + z < 0.9), up ^ (z > x)]
+
+    (xs, in_play, ups), _ = scanopt.scan(step, z, [x, T.ones_like(x, dtype="bool"), x > 0])
+    last = ups[-1] if kept else T.where(ups[-1], 2.0, 1.0)
+    f = scanopt.function([z, x], [T.where(in_play[-1], xs[-1], 0.0), last], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.normal(size=(9, 21)), RNG.normal(size=21)])
+    assert ("int16 *const" in text) is not kept, text
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_a_number_in_the_place_of_itself_is_passed_over(dtype: str) -> None:
     """Not 0.0 in the place of -0.0, nor places in order."""

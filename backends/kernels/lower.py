@@ -39,6 +39,7 @@ from scanopt.backends.kernels.places_once import with_places_compared_once
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.states_again import with_states_computed_again
+from scanopt.backends.kernels.wide_truths import with_wide_truths
 
 __all__ = ["lowered"]
 
@@ -65,7 +66,9 @@ def lowered(
         frame = LoopFrame(w, root, "t", steps, Histories(outs), outermost=True)
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
     code = without_first_arrays(code, w)
-    return w.recipe(code if device else with_places_compared_once(without_dead_stores(code, w)), w.taken or "t")
+    if not device:
+        code = with_wide_truths(with_places_compared_once(without_dead_stores(code, w)), w)
+    return w.recipe(code, w.taken or "t")
 
 
 def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:
