@@ -70,6 +70,19 @@ def test_truth_values_beside_numbers_take_two_bytes_unless_some_are_a_result(kep
     assert ("int16 *const" in text) is not kept, text
 
 
+def test_a_short_state_is_set_back_to_a_number_only_where_a_condition_holds() -> None:
+    d, k = T.lvector("d"), T.lscalar("k")
+
+    def step(d: Any, seen: Any, count: Any) -> list[Any]:
+        new, full = T.set_subtensor(seen[d], True), T.eq(count, 4) & ~seen[d]
+        return [T.where(full, False, new), T.where(full, 0, count + T.cast(~seen[d], "int64"))]
+
+    (seen, count), _ = scanopt.scan(step, d, [T.zeros((k,), "bool"), T.constant(0, dtype="int64")])
+    f = scanopt.function([d, k], [seen[-1], count], fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.integers(0, 5, 40), 5])
+    assert "for (int64 i" in text.partition("if (v")[2][:99], text
+
+
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 def test_a_number_in_the_place_of_itself_is_passed_over(dtype: str) -> None:
     """Not 0.0 in the place of -0.0, nor places in order."""

@@ -69,6 +69,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
 )  # fmt: skip
 from scanopt.backends.kernels.onto_rows import made_in_rows
+from scanopt.backends.kernels.overwritten import chosen_over
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
 from scanopt.backends.kernels.places_changed import Elements, through_changes
 from scanopt.backends.kernels.reductions import reduced
@@ -172,11 +173,18 @@ def _fused(stage: Fused, w: Lowering) -> None:
     stage = replace(stage, nodes=[n for n in stage.nodes if n.out not in w.repeated])
     if not stage.nodes:
         return
-    if is_few(stage.axes):
+    if is_few(stage.axes) and not _resets(stage, w):
         _unrolled(stage, w)
         return
     with places_checked(stage.nodes, w):
         _loop(stage, w)
+
+
+def _resets(stage: Fused, w: Lowering) -> bool:
+    """Whether a stage only sets all elements of a state, parts of which were set before, to a number, and rarely."""
+    node = chosen_over(stage, w) if len(stage.nodes) == 1 else None
+    tap = w.over[node.out] if node is not None else ""
+    return node is not None and tap in w.in_place and not any(w.axes(a) for a in node.args if a != tap)
 
 
 def _loop(stage: Fused, w: Lowering) -> None:
