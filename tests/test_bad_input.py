@@ -28,7 +28,8 @@ from scanopt import (
     shared, tree, until, value_and_grad, vjp, vmap, while_loop,
 )
 from scanopt.calculus.law import Equation
-from scanopt.calculus.terms import Value, ops
+from scanopt.calculus.terms import Value, ops, steps
+from scanopt.facts.values import floating, scalar
 from scanopt.rewrites.merge import loops_of_equal_length
 
 x = T.vector("x", "float64")
@@ -866,6 +867,18 @@ CASES: dict[str, list[Case]] = {
         own_law("ops.log(v) == v", TypeError, ["law own must return an Equation", "False"]),
         own_law("Equation(ops.log(v), 2.0)", TypeError, ["the sides of an Equation are terms", "2.0", "neutral"]),
         own_law("Equation(ops.log(v), v, when=[True])", TypeError, ["law own: when= lists facts", "True"]),
+        own_law("Equation(ops.log(v), v, when=floating(v))", TypeError, ["law own: when= is a list", "[floating(v)]"]),
+        own_law("Equation(ops.log(v), v, when=[floating(v) and scalar(v)])", TypeError, ["neither true nor false"]),
+        own_law("Equation(ops.log(v), v, when=[~floating(v)])", TypeError, ["there is no `not`"]),
+        own_law("Equation(ops.log(v), v, when=[floating(v) | scalar(v)])", TypeError, ["write two laws"]),
+        own_law("Equation(ops.log(v), v, when=[v > 0])", TypeError, ["number_at(c, 1.0"]),
+        own_law("Equation(ops.log(v, v), v)", ValueError, ["law own: log takes 1 argument, found 2 in log(v, v)"]),
+        own_law("Equation(steps(v), v)", ValueError, ["argument 1 of steps(v) must be a Clock, found v, a Value"]),
+        own_law("Equation(ops.log(v), ops.log(v))", ValueError, ["both sides are log(v), so it says nothing"]),
+        own_law("Equation(T.log(v), v)", TypeError, ["symbolic array of v (Value)", "ops.exp(x)"]),
+        own_law("Equation(np.log(v), v)", TypeError, ["NumPy takes no value of a law", "ops.exp(x)"]),
+        own_law("Equation(v.T, v)", AttributeError, ["'T'", "ops.transpose(v, axes=(1, 0))"]),
+        own_law("Equation(v.sum(axis=0), v)", AttributeError, ["'sum'", "ops.sum(v, ...)"]),
         own_law("Equation(v, ops.exp(v))", ValueError, ["its left side is v alone"]),
         own_law("Equation(ops.lgo(v), v)", AttributeError, ["'lgo'", "near: log"]),
         Case('function([x], x, exclude=["scan_save_mem"])', ValueError, ["'scan_save_mem'", "save_mem"]),
@@ -1140,7 +1153,7 @@ def page() -> str:
 
 
 def _row(c: Case) -> str:
-    code = "<br>".join(f"`{line}`" for line in c.code.splitlines())
+    code = "<br>".join(f"`{line}`" for line in c.code.replace("|", "\\|").splitlines())
     text = re.sub(r"([|*_<>\[\]`])", r"\\\1", message(c)).replace("\n", "<br>")
     return f"| {code} | {c.error.__name__}: {text} |"
 

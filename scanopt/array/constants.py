@@ -68,7 +68,8 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
         scalar = is_weak(x) or isinstance(x, bool)
         data = array_of(x, _smallest(x) if scalar and dtype is None else dtype)
         if data.dtype.kind not in "biufc":
-            raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__})")
+            why = getattr(x, "no_array", "")
+            raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__}){why and '; ' + why}")
         v = Constant(data, name)
     if dtype is not None and v.dtype != dtype:
         v = FUNCTIONS["cast"](v, dtype)

@@ -18,7 +18,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from scanopt.calculus import terms
 from scanopt.calculus.declarations import DECLARATIONS
@@ -50,6 +50,20 @@ class Condition:
     def variables(self) -> set[str]:
         """Names of the variables in it."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self} is neither true nor false before a program is looked at: list conditions, when=[a, b]")
+
+    def __and__(self, other: object) -> NoReturn:
+        raise TypeError(f"{self} & ...: conditions that must hold together are listed, when=[a, b]")
+
+    def __or__(self, other: object) -> NoReturn:
+        raise TypeError(f"{self} | ...: write two laws, or a fact of your own that two rules derive")
+
+    def __invert__(self) -> NoReturn:
+        raise TypeError(
+            f"~{self}: what is not known does not hold, so there is no `not`: write a fact for the opposite"
+        )
 
     def __str__(self) -> str:
         return f"{self.fact}({', '.join(repr(a) if isinstance(a, str) else str(a) for a in self.args)})"

@@ -112,6 +112,9 @@ def checked(name: str, **params: Any) -> Operator:
 
 def _sample(x: Any, numbers: Iterator[int]) -> Any:
     """A parameter with numbers and texts in place of variables, to be checked."""
-    if isinstance(x, tuple):
-        return tuple(_sample(a, numbers) for a in x)
+    match x:
+        case ("slice", start, stop, Int()):
+            return ("slice", _sample(start, numbers), _sample(stop, numbers), 1)
+        case tuple():
+            return tuple(_sample(a, numbers) for a in x)
     return next(numbers) if isinstance(x, Int) else "" if isinstance(x, Text) else x

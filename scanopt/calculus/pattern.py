@@ -33,6 +33,9 @@ class Atom:
         """The atom as an egglog command."""
         return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
 
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self} is neither true nor false before a program is looked at: no `and`, `if`, j < k < n")
+
     def variables(self) -> set[str]:
         """Names of the variables that it speaks of."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from scanopt.array.op import TABLE, load
 from scanopt.array.op import Op as Operator
 from scanopt.array.op_text import nested_text
 from scanopt.calculus.operator_terms import checked, operator, parameters_of
@@ -31,8 +32,8 @@ from scanopt.calculus.pattern import (
 )  # fmt: skip
 
 __all__ = [
-    "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "apply", "args",
-    "egglog_text", "nil", "operator_of", "operators_in", "ops", "prim", "variable",
+    "NO_NUMBER", "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "apply",
+    "args", "egglog_text", "nil", "operator_of", "operators_in", "ops", "prim", "variable",
 ]  # fmt: skip
 
 
@@ -67,6 +68,13 @@ SPECIAL |= {
 }
 
 
+NO_NUMBER = (
+    "a number has no dtype in a law; on the left, write a variable for it, and say by a condition what it is, for "
+    'instance neutral(op, e, d); on the right, number_at(c, 1.0, "float64"), with the condition lies_on(x, c)'
+)
+"""What to write in place of a number."""
+
+
 def _infix(name: str) -> Callable[[Value, Value], Value]:
     """The method by which Python writes an operator of the table between two values."""
     return lambda x, other: apply(prim(Operator(name)), x, _beside(x, other))
@@ -75,17 +83,25 @@ def _infix(name: str) -> Callable[[Value, Value], Value]:
 def _beside(x: Term, other: Any) -> Value:
     if isinstance(other, Value):
         return other
-    raise TypeError(
-        f"expected a Value beside {x}, found {other!r}: a number has no dtype in a law; write a variable for it, and "
-        "say by a condition what it is, for instance neutral(op, e, d)"
-    )
+    raise TypeError(f"expected a Value beside {x}, found {other!r}: {NO_NUMBER}")
+
+
+_INSTEAD = {
+    "T": "write ops.transpose({}, axes=(1, 0)), or axes=(0,) for a vector",
+    "ndim": "conditions say how many axes there are, such as matrix({}) or has_so_many_axes({}, n)",
+    "dtype": "conditions say of which dtype it is, such as floating({}) or of_dtype({}, d)",
+}
+"""What a law says in place of an attribute that arrays have."""
 
 
 class Value(Term):
     """An array, outside loops or on a clock.
 
-    Operators, rows and lengths are written as those of arrays: x + y, x @ W, x[0], x[-k:], x[:n], x.shape[0].
+    Operators, rows and lengths are written as those of arrays: x + y, x @ W, x < y, x[0], x[-k:], x[:n], x.shape[0].
     """
+
+    no_array = "a law says ops.exp(x): its operators are those of `ops`, not functions of arrays"
+    """Why functions of arrays do not take it."""
 
     __add__ = _infix("add")
     __sub__ = _infix("subtract")
@@ -93,6 +109,10 @@ class Value(Term):
     __truediv__ = _infix("divide")
     __pow__ = _infix("power")
     __matmul__ = _infix("matmul")
+    __lt__ = _infix("less")
+    __le__ = _infix("less_equal")
+    __gt__ = _infix("greater")
+    __ge__ = _infix("greater_equal")
 
     def __radd__(self, other: Any) -> Value:
         return _beside(self, other)
@@ -101,6 +121,26 @@ class Value(Term):
 
     def __neg__(self) -> Value:
         return apply(prim(Operator("negative")), self)
+
+    def __abs__(self) -> Value:
+        return apply(prim(Operator("absolute")), self)
+
+    if not TYPE_CHECKING:  # where an attribute that is missing is found by the type checker
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or name in ("head", "args"):  # of an object that is being copied or unpickled
+                raise AttributeError(name)
+            shown = str(self) if self.args is None else f"({self})"
+            hint = _INSTEAD.get(name, f"write ops.{name}({{}}, ...)" if name in TABLE else "").replace("{}", shown)
+            raise AttributeError(f"a value in a law has no attribute {name!r}{hint and '; ' + hint}")
+
+    def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"NumPy takes no value of a law: {self.no_array}")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self} is neither true nor false in a law: it stands for all values; conditions are in when=[]"
+        )
 
     __iter__ = None  # a value is not a list of its rows
     __contains__ = None
@@ -164,6 +204,7 @@ class _Operators:
     """The operators of the table by their names.
 
     ops.exp(x) and ops.concatenate(x, y, axis=0) are values, ops.exp and ops("fold", ufunc="add") are operators.
+    dir(ops) lists all of them.
     """
 
     def __getattr__(self, name: str) -> Op:
@@ -171,6 +212,9 @@ class _Operators:
             return self(name)
         except ValueError as error:
             raise AttributeError(str(error)) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted(load())
 
     def __call__(self, name: str, **params: Any) -> Op:
         """The operator of the table called `name`, with parameters.

@@ -6,7 +6,10 @@ The docstring of each function gives the meaning of its term; t is the step.
 
 from __future__ import annotations
 
+import numpy as np
+
 from scanopt.calculus.declarations import APPLIED
+from scanopt.calculus.forms import const_key
 from scanopt.calculus.term import (
     Args,
     Atom,
@@ -34,8 +37,8 @@ __all__ = [
     "and_last", "applied", "apply", "args", "as_row", "at", "away", "both", "both_args", "chunks", "const",
     "const_at", "const_int", "continued", "counted", "cut", "delay", "dtype", "egglog_text", "followed", "greatest",
     "held_as", "hold", "input_", "int_value", "joint", "least", "lift", "lifted", "loop", "masked", "moved", "ndim",
-    "nil", "numeric", "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of",
-    "scaled", "seen", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string",
+    "nil", "number_at", "numeric", "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root",
+    "row_of", "scaled", "seen", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string",
     "to_upto", "under", "upto", "variable", "vmap",
 ]  # fmt: skip
 
@@ -94,6 +97,20 @@ def const_int(k: Int | int) -> Value:
 def const_at(c: Clock, key: Text | str) -> Value:
     """The constant with this key on c: held by each loop from the outermost to c; on the root, the constant itself."""
     return Value("const_at", (c, key))
+
+
+def number_at(c: Clock, number: float, dtype: str) -> Value:
+    """The number of a dtype, as a constant on c: how a law writes numbers on its right side, where x lies on c.
+
+    Raises ValueError for what that dtype cannot hold.
+
+    >>> print(ops.full_like(Value("x"), number_at(Clock("c"), 1.0, "float64")))
+    full_like(x, 1.0)
+    """
+    held = np.array(number).astype(dtype)
+    if held.dtype.kind not in "biuf" or held.ndim or not held == number:
+        raise ValueError(f"{number!r} is no number that {dtype} holds")
+    return const_at(c, const_key(held))
 
 
 def vmap(op: Op, flags: Text | str) -> Op:

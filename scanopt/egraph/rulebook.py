@@ -37,6 +37,7 @@ __all__ = [
     "facts_apart",
     "facts_asked",
     "own_laws",
+    "rules_beside",
     "rules_text",
     "rulesets_of",
     "some_rules",
@@ -113,6 +114,15 @@ def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
 def _own_ruleset(law: Law) -> str:
     """The ruleset of a law that is not standard, named by the name of the law and by what it says."""
     return f"{LASTING}{law.name}_{digest(law.rule(law.name))}"
+
+
+def rules_beside(rules: str) -> str:
+    """Further rules as they are added to the text of all rules: with named operators and checks of types, those among
+    the facts in rulesets of their own.
+
+    An engine that stays for the next program knows rules by this text: the same rule in another text would be refused.
+    """
+    return with_named_operators(facts_apart(with_types_compared(rules)), f"{LASTING}op")
 
 
 _FACT_RULE = re.compile(r"^(\(rule .*) :ruleset facts\)$", re.MULTILINE)

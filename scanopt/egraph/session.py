@@ -24,17 +24,14 @@ from scanopt.analysis.states import passing_on
 from scanopt.analysis.step_counts import as_many_steps
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph, const_key
-from scanopt.calculus.ground import with_named_operators
-from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law
 from scanopt.egraph.engine import EngineError, RunReport, begin_to_start, take
-from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.folding import Constant, equality, folded, roles
 from scanopt.egraph.introduced import Introduced
 from scanopt.egraph.loading import Rows
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.egraph.readback import ReadBack, read_back, read_foldings, read_terms
-from scanopt.egraph.rulebook import ActiveRules, facts_apart, facts_asked, own_laws, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ActiveRules, facts_asked, own_laws, rules_beside, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.strata import rulesets_in
@@ -59,6 +56,10 @@ _TRIAL = 50
 """The most rounds of a trial."""
 
 
+_MIXED = {"ndim": "they have different numbers of axes", "dtype": "they have different dtypes"}
+"""What differs, by the function of the e-graph that has one value for each value."""
+
+
 @contextmanager
 def _typed() -> Iterator[None]:
     """Raise UnsoundLawError if values of different types became equal."""
@@ -66,7 +67,8 @@ def _typed() -> Iterator[None]:
         yield
     except EngineError as error:
         if "Illegal merge" in str(error):
-            raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
+            what = next((text for name, text in _MIXED.items() if f"function {name}" in str(error)), str(error))
+            raise UnsoundLawError(f"a law made values of different types equal: {what}") from None
         raise
 
 
@@ -126,7 +128,7 @@ class EGraph:
     def _begin(self, fp: str, more: str) -> None:
         """Prepare the rules, and find what there is to load."""
         self._rulesets, own = rulesets_of(self.laws)
-        self._more = self._named("\n".join(filter(None, (own, more))))
+        self._more = rules_beside("\n".join(filter(None, (own, more))))
         if self._more:
             self._run(self._more)
         program, rows = self.program, Rows(self.program)
@@ -146,7 +148,7 @@ class EGraph:
         self._load(_Loaded(self.program, rows, running, self._introduced), given)
         self._given = None
         if self._notes is not None:
-            self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
+            self._run(rules_beside("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
     def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> ActiveRules:
         """The active rules of these laws and of facts.  noted: rulesets that run in place of some of theirs."""
@@ -297,18 +299,14 @@ class EGraph:
 
     def state(self, rules: str) -> None:
         """Add rules for which no other rules wait; they are removed with the program."""
-        self._run(self._named(rules))
+        self._run(rules_beside(rules))
 
     def add(self, rules: str) -> list[str]:
         """Add rules, which are removed with the program; gives their rulesets."""
-        named = self._named(rules)
+        named = rules_beside(rules)
         self._run(named)
         self._loaded.running.add(named)
         return rulesets_in(named)
-
-    def _named(self, rules: str) -> str:
-        """Rules with named operators and checks of types, those among the facts in rulesets of their own."""
-        return with_named_operators(facts_apart(with_types_compared(rules)), f"{LASTING}op")
 
     def _followed_by(self, matches: Mapping[str, int]) -> bool:
         """Introduce operators and fold constants that these matches have brought; return whether there are any."""

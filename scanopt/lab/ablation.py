@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from scanopt.compilation.compiled_function import Function
-from scanopt.compilation.measuring import least_seconds, peak_bytes, shared_kept, values_of
+from scanopt.compilation.measuring import least_seconds, peak_bytes, settle, shared_kept, values_of
 from scanopt.program.storage.text import storage_text
 from scanopt.progress import each
 from scanopt.view.amounts import cost_text, number, seconds_text
@@ -76,6 +76,7 @@ def measured(f: Function, name: str, budget: float, clock: Callable[[], float] =
     call = memory = None
     if values is not None:
         with shared_kept(f):
+            settle(lambda: f(*values))  # otherwise some programs would be timed before their kernels are compiled
             call = least_seconds(lambda: f(*values), budget, clock)
             memory = peak_bytes(lambda: f(*values))
     report = f.report

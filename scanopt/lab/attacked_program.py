@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,18 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.forms import Form, TermGraph
 from scanopt.calculus.law import Law, Program
 from scanopt.compilation.optimize import Settings, as_written
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph, UnsoundLawError
-from scanopt.extraction.cost import Work, numpy_cost
+from scanopt.extraction.cost import CostModel, Work, numpy_cost
 from scanopt.extraction.extract import Extraction, extract
 from scanopt.extraction.greedy import greedy
 from scanopt.extraction.problem import Problem
 from scanopt.extraction.roofline import MULTIPLY_ADDS
-from scanopt.lab.counterexample import Comparison
+from scanopt.graph import graph_inputs
+from scanopt.lab.counterexample import Comparison, brief
 
 __all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
 
@@ -118,10 +120,14 @@ class Saturated:
 
 @dataclass(frozen=True)
 class Difference:
-    """A wrong result of a program that laws made: in a line, and as a whole counterexample when asked."""
+    """A wrong result of a program that laws made: in a line, and as a whole counterexample when asked.
+
+    places: which of the program's results are wrong, none where that is not known.
+    """
 
     text: str
     told: Callable[[], str] = field(repr=False)
+    places: tuple[int, ...] = ()
 
 
 _STEPS = (0, 1, 2, 7)
@@ -137,7 +143,27 @@ class Subject:
         self._ways = ways
         self._seed = seed
         self._wanted: dict[tuple[int, int, bool], tuple[list[Array], Any]] = {}
+        self._given: dict[int, list[Array]] = {}
+        self._program = program
         self.inputs, self.outputs = build(program)
+
+    def alone(self, place: int) -> Subject:
+        """One of its results as a program, with the inputs that this result needs, and the values they had here."""
+        used = set(graph_inputs([self.outputs[place]]))
+        needed = [n for n, x in enumerate(self.inputs) if x in used]
+
+        def result(*given: Any) -> Any:
+            inputs = parameters(self._program)
+            for n, x in zip(needed, given, strict=True):
+                inputs[n] = x
+            made = self._program(*inputs)
+            return made[place] if isinstance(made, list | tuple) else made
+
+        named = [Parameter(str(self.inputs[n].name), Parameter.POSITIONAL_OR_KEYWORD) for n in needed]
+        result.__signature__ = Signature(named)  # type: ignore[attr-defined]
+        alone = Subject(result, self._ways, self._seed)
+        alone._given = {key[1]: [values[n] for n in needed] for key, (values, _) in self._wanted.items()}
+        return alone
 
     @cached_property
     def encoded(self) -> Encoded:
@@ -186,7 +212,7 @@ class Subject:
             try:
                 sizes = Sizes(found.graph, example_operands(found.graph))
                 usual = numpy_cost if cheapest and not turn else partial(_random_cost, rng.random())
-                extraction = _some_program(Problem(found.graph, sizes, usual), rng, quick)
+                extraction = _some_program(_Problem(found.graph, sizes, usual, rng.random()), rng, quick)
                 trial = Comparison(reference, self._ways.compile(extraction), exact, tuple(self.inputs), dtypes)
             except (TypeError, ValueError) as error:
                 yield Difference(f"no program: {error}", self._written)
@@ -203,7 +229,8 @@ class Subject:
         key = (turn, n, special)
         if key not in self._wanted:
             limits = bool((self._seed + turn) % 2) and not self.of_matrices
-            values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special, limits)
+            rng = random.Random(f"{self._seed} {key}")
+            values = self._given.get(n) or random_values(self.inputs, n, rng, special, limits)
             self._wanted[key] = values, trial.wanted(values)
         values, want = self._wanted[key]
         got = trial.found(values)
@@ -212,7 +239,8 @@ class Subject:
             def told() -> str:
                 return trial.told(values, self._written(), self._ways.show(extraction))
 
-            yield Difference(f"{n} steps: expected {want}, found {got}", told)
+            places = trial.places(want, got)
+            yield Difference(f"{n} steps: {brief(want, got, places)}", told, places)
 
     @cached_property
     def of_matrices(self) -> bool:
@@ -229,6 +257,19 @@ class Subject:
     @cached_property
     def _plain(self) -> Callable[[Sequence[Any]], list[Any]]:
         return self._ways.compile(as_written(self.encoded, Settings()))
+
+
+class _Problem(Problem):
+    """A problem in which no two forms cost the same: otherwise x + y would be chosen before y + x in every try."""
+
+    def __init__(self, graph: TermGraph, sizes: Sizes, cost: CostModel, salt: float) -> None:
+        self._salt = salt
+        super().__init__(graph, sizes, cost)
+
+    def price(self, c: int, f: Form) -> tuple[float, float]:
+        """The price of a form, a little changed at random, and the bytes of its result."""
+        price, held = super().price(c, f)
+        return price * random.Random(f"{c} {f} {self._salt}").uniform(0.9, 1.1), held
 
 
 def _some_program(problem: Problem, rng: random.Random, quick: bool) -> Extraction:

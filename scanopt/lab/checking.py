@@ -99,7 +99,9 @@ class LawVerdict:
 
 def verdicts(laws: Sequence[Law], loops: Loops = general) -> Iterator[LawVerdict]:
     """Attack each law.  loops: programs beside its own."""
-    proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
+    standard = {x.name: x for x in standard_laws()}
+    # a law with the name of a standard one is attacked, but proves no others
+    proofs = Proofs((*standard.values(), *(x for x in laws if x.name not in standard)))
     for x in each("attacking laws", laws, _name):
         yield LawVerdict(x.name, proofs.derivable(x), tuple(attack_on(x, loops).findings()))
 

@@ -11,7 +11,7 @@ import numpy as np
 from scanopt.array.variable import Variable
 from scanopt.loops.effects import CheckError
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "brief"]
 
 Array = np.ndarray[Any, Any]
 Outcome = list[Array] | type[Exception]
@@ -19,6 +19,7 @@ Outcome = list[Array] | type[Exception]
 _SIMPLE = (0.0, 1.0, 2.0)
 _CLOSE, _ROUNDINGS = 1e-9, 16
 _ELEMENTS = 60  # of all values together: more are left as they are
+_FEW = 4  # elements of a result that is shown in a line
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,15 @@ class Comparison:
 
     def same(self, want: Outcome, got: Outcome) -> bool:
         """Whether both are the same, as closely as is asked."""
+        return want is got if isinstance(want, type) or isinstance(got, type) else not self.places(want, got)
+
+    def places(self, want: Outcome, got: Outcome) -> tuple[int, ...]:
+        """Which results differ; none where something was raised."""
         if isinstance(want, type) or isinstance(got, type):
-            return want is got
+            return ()
         coarsest = max((float(np.finfo(d).eps) for d in self.dtypes if np.dtype(d).kind in "fc"), default=0.0)
         slack = 0.0 if self.exact else max(_CLOSE, _ROUNDINGS * coarsest)
-        return all(_equal(a, b, slack) for a, b in zip(want, got, strict=True))
+        return tuple(n for n, (a, b) in enumerate(zip(want, got, strict=True)) if not _equal(a, b, slack))
 
     def outcomes(self, values: Sequence[Array]) -> tuple[Outcome, Outcome]:
         """Results, or the type of what was raised: the interpreter's, then those of the program that laws made."""
@@ -80,6 +85,7 @@ class Comparison:
         """The counterexample as text: both programs, the values, both results."""
         simple = self.simplest(values)
         want, got = self.outcomes(simple)
+        unlike = len({_types(want), _types(got), ()}) > 2
         lines = [
             "# as written",
             before,
@@ -89,8 +95,8 @@ class Comparison:
             "",
             "# for",
             *(f"{x.name} = {_literal(v)}" for x, v in zip(self.inputs, simple, strict=True)),
-            f"# expected {_shown(want)}",
-            f"# found    {_shown(got)}",
+            f"# expected {_shown(want, unlike)}",
+            f"# found    {_shown(got, unlike)}",
         ]
         return "\n".join(lines)
 
@@ -100,10 +106,51 @@ def _literal(v: Array) -> str:
     return f"np.array({' '.join(text.split())}, {v.dtype.name!r})"
 
 
-def _shown(x: Outcome) -> str:
+def _types(x: Outcome) -> tuple[Any, ...]:
+    """The dtypes and shapes of results; nothing where something was raised."""
+    return () if isinstance(x, type) else tuple((v.dtype, v.shape) for v in x)
+
+
+def _shown(x: Outcome, typed: bool = False) -> str:
+    """Results as text.  typed: with the dtype and shape of each."""
     if isinstance(x, type):
         return x.__name__
-    return ", ".join(" ".join(np.array2string(v, separator=", ", floatmode="unique").split()) for v in x)
+    texts = (" ".join(np.array2string(v, separator=", ", floatmode="unique").split()) for v in x)
+    return ", ".join(f"{text} {v.dtype}{list(v.shape)}" if typed else text for text, v in zip(texts, x, strict=True))
+
+
+def brief(want: Outcome, got: Outcome, places: Sequence[int]) -> str:
+    """Two outcomes in a line: the first results that differ, or one element of them, or the type of what was raised.
+
+    places: of the results that differ, if both have results.
+
+    >>> brief([np.arange(9.0)], [np.arange(9.0) % 7], [0])
+    'expected 7.0, found 0.0 at [7]'
+    >>> brief([np.ones(2)], [np.ones(2, "int8")], [0]), brief([np.ones(2)], IndexError, [])
+    ('expected [1., 1.] float64[2], found [1, 1] int8[2]', 'expected [1., 1.], found IndexError')
+    """
+    a, b = (x if isinstance(x, type) else x[places[0] if places else 0] for x in (want, got))
+    if isinstance(a, type) or isinstance(b, type):
+        return f"expected {_short(a)}, found {_short(b)}"
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"expected {_typed(a)}, found {_typed(b)}"
+    if a.size > _FEW:
+        bits = (np.atleast_1d(x).view(np.uint8).reshape(*x.shape, -1) for x in map(np.ascontiguousarray, (a, b)))
+        unlike = np.argwhere(np.any(np.not_equal(*bits), axis=-1) & ~((a != a) & (b != b)))
+        if len(unlike):
+            place = tuple(unlike[0])
+            return f"expected {a[place]}, found {b[place]} at {[int(k) for k in place]}"
+    return f"expected {_short(a)}, found {_short(b)}"
+
+
+def _short(x: Array | type[Exception]) -> str:
+    if isinstance(x, type):
+        return x.__name__
+    return _shown([x]) if x.size <= _FEW else f"{x.dtype}{list(x.shape)}"
+
+
+def _typed(x: Array) -> str:
+    return f"{_short(x)} {x.dtype}{list(x.shape)}" if x.size <= _FEW else _short(x)
 
 
 def _outcome(run: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> Outcome:

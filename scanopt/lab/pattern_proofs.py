@@ -19,7 +19,7 @@ from scanopt.calculus.syntax import Node, node_text, parsed
 from scanopt.calculus.terms import Term, egglog_text
 from scanopt.egraph.engine import Engine, EngineError, take
 from scanopt.egraph.loading import unknown
-from scanopt.egraph.rulebook import ALL_FACTS, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ALL_FACTS, rules_beside, rules_text, rulesets_of
 
 __all__ = ["Proofs"]
 
@@ -46,7 +46,8 @@ class Proofs:
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = {x.name: x for x in laws}
-        self._rulesets, self._own = rulesets_of(laws)
+        self._rulesets, own = rulesets_of(laws)
+        self._own = rules_beside(own)
 
     def derivable(self, law: Law) -> tuple[str, ...] | None:
         """Laws that unite both sides of a law without it, in the order of their names; None where they do not.
