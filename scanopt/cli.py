@@ -51,7 +51,7 @@ from scanopt.lab.proving import MOST_STEPS, proofs_record, proved, proved_mutant
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
 from scanopt.memory import bytes_text
 from scanopt.program.storage.rules import storage_rules
-from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
+from scanopt.view.catalogue import facts_text, laws_page, laws_text, storage_rules_text
 
 __all__ = ["main"]
 
@@ -120,6 +120,12 @@ def _laws(options: argparse.Namespace) -> int:
         print(storage_rules_text())
         return 0
     laws, hits = standard_laws(), None
+    if not (options.on or options.derivable or options.json) and (facts := _facts(options.names)):
+        print(facts_text(facts))
+        options.names = [x for x in options.names if x not in facts]
+        if not options.names:
+            return 0
+        print()
     if options.on:
         with redirect_stdout(sys.stderr if options.json else sys.stdout):
             status, functions = compiled_by(options.on, [])
@@ -142,6 +148,12 @@ def _laws(options: argparse.Namespace) -> int:
         if not options.names and hits is None:
             print(f"\nand {len(storage_rules())} rules of what is computed in place: scanopt laws {INPLACE}")
     return 0
+
+
+def _facts(names: Sequence[str]) -> list[str]:
+    """Those that are names of facts, and of no law or ruleset."""
+    taken = {n for x in standard_laws() for n in (x.name, x.ruleset)}
+    return [x for x in names if x in FACTS and x not in taken]
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -45,6 +45,7 @@ _EXAMPLES = {
     "bench": "scanopt bench model.py\nscanopt bench --seconds 2 --json model.py\n\n"
     "A function is called with its example=[...], else with what the file called it with last.",
     "laws": "scanopt laws                         all of them\nscanopt laws merge                   one ruleset in full"
+    "\nscanopt laws runs_all                a fact: what it means, where to import it from, what derives it"
     "\nscanopt laws --on model.py           by how often they fire there, laws of the file's own, too"
     "\nscanopt laws my_law --on model.py    a law of the file's own, by its name",
 }
@@ -140,13 +141,13 @@ def _add_measures(commands: Any) -> None:
 
 def _add_laws(commands: Any) -> None:
     """Add the commands about laws and facts."""
-    text = "print the laws, their conditions, licences and sources"
+    text = "print the laws, their conditions, licences and sources, or what a condition means"
     command = _command(commands, "laws", text)
     command.add_argument("--json", action="store_true", help="print the laws as JSON")
     command.add_argument("--markdown", action="store_true", help="print the page docs/laws.md: all laws and facts")
     command.add_argument("--on", type=Path, metavar="FILE", help="execute a file and count how often each law fires")
     command.add_argument("--derivable", action="store_true", help="print the laws that follow from others")
-    command.add_argument("names", nargs="*", metavar="NAME", help="a law or a ruleset (default: a table of all)")
+    command.add_argument("names", nargs="*", metavar="NAME", help="a law, ruleset or fact (default: all laws)")
     text = "attack the laws that a file defines: on their examples, with random values, without each condition"
     command = _command(commands, "check", text)
     command.add_argument("--json", action="store_true", help="print what was found of each law as JSON")

@@ -140,7 +140,7 @@ def _named(name: str) -> Any:
     from scanopt.calculus.terms import Value
 
     def equation(x: Value) -> Equation:
-        return Equation(x, x, when=[scanopt_scalar(x)])
+        return Equation(-x, x, when=[scanopt_scalar(x)])
 
     equation.__name__ = name
     return equation

@@ -83,7 +83,7 @@ def test_conditions_that_follow(proofs: Proofs) -> None:
 def test_comparisons_that_follow() -> None:
     @scanopt.law(licence="exact", example=PROGRAM)
     def twice(c: Clock, v: Value, k: Int) -> Equation:
-        return Equation(tail(c, v, k), tail(c, v, k), when=[at_least(k, 1), at_least(k, 0), some_steps(c)])
+        return Equation(tail(c, v, k), tail(c, v, k + 0), when=[at_least(k, 1), at_least(k, 0), some_steps(c)])
 
     proofs = Proofs((twice,))
     assert [proofs.implied(twice, n) for n in range(3)] == [False, True, False]

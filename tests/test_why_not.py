@@ -11,12 +11,13 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import Equation, standard_laws
-from scanopt.calculus.terms import Value, ops
+from scanopt.calculus.terms import Int, Value, ops
 from scanopt.compilation.optimize import Settings
 from scanopt.egraph.saturation import Limits
+from scanopt.facts.values import less, of_dtype, same_type
 from scanopt.lab.law_probe import probe
 from scanopt.lab.ways_out import WAYS_OUT
-from scanopt.lab.why_not import Verdict
+from scanopt.lab.why_not import Verdict, WhyNot
 
 HERE = Path(__file__).name
 
@@ -43,6 +44,19 @@ def test_a_condition_is_named_with_its_meaning_and_its_place() -> None:
     assert barrier.way_out.startswith("if all steps may run, leave out until")
     assert f"once {barrier.plain}\n        condition: runs_all(c): c runs all its steps" in str(answer)
     assert f"way out: {barrier.way_out}\n" in str(answer)
+
+
+def test_a_meaning_is_said_of_the_terms_of_the_condition() -> None:
+    X, y = Value("X"), Value("y")
+    assert same_type(X[0], y).meaning == "X[0] and y have the same dtype and number of axes"
+    assert of_dtype(X, "float64").meaning == "X has dtype float64"
+    assert less(Int("a"), Int("b") + 1).meaning == "a < b+1"
+
+
+def test_costs_that_differ_are_shown_so_that_they_do() -> None:
+    law = next(x for x in standard_laws() if x.name == "stack_of_sequence")
+    answer = WhyNot("", "exact", 1000.0, (Verdict(law, "", 1, 0, 0, (), cost_without=1000.002),))
+    assert str(answer).endswith("without it the program would cost 1000.002, not 1000")
 
 
 def test_plain_words_are_of_facts_that_there_are() -> None:

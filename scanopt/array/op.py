@@ -8,6 +8,7 @@ read, and its class of cost.  To add an operator, add one entry.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -47,6 +48,22 @@ class Operand:
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements.  Raises ValueError where a length is not known.
+
+        >>> Operand("float32", (3, 4)).size, Operand("float32", (3, 4)).nbytes
+        (12, 48)
+        """
+        if None in self.shape:
+            raise ValueError(f"the lengths of {self.type} are not all known")
+        return math.prod(n or 0 for n in self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements.  Raises ValueError where a length is not known."""
+        return self.size * np.dtype(self.dtype).itemsize
 
     @property
     def type(self) -> TensorType:

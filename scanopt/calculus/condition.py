@@ -51,6 +51,20 @@ class Condition:
         """Names of the variables in it."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
 
+    @property
+    def meaning(self) -> str:
+        """The meaning of the fact, said of these terms.
+
+        >>> Condition("at_least", (Int("k"), 1)).meaning
+        'k >= 1'
+        """
+        fact = FACTS[self.fact]
+        said = dict(zip(parameters(fact.made)[0], map(str, self.args), strict=True))
+        said.pop("a" if not fact.meaning.startswith("a ") and " a " in fact.meaning else "", None)  # the article
+        if not said:
+            return fact.meaning
+        return re.sub(rf"\b({'|'.join(said)})\b(?!')", lambda m: said[m[0]], fact.meaning)
+
     def __bool__(self) -> bool:
         raise TypeError(f"{self} is neither true nor false before a program is looked at: list conditions, when=[a, b]")
 
@@ -129,6 +143,11 @@ class Fact:
         """The name of the fact with the names and sorts of its arguments."""
         columns, _ = parameters(self.made)
         return f"{self.name}({', '.join(f'{name}: {type(x).__name__}' for name, x in columns.items())})"
+
+    @property
+    def module(self) -> str:
+        """The module to import it from."""
+        return self.made.__module__
 
     @property
     def hint(self) -> bool:

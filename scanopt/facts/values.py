@@ -186,7 +186,7 @@ def over_one(v: Value, *, c: Clock, x: Value) -> Rules:
 
 @fact
 def exponent(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
-    """v is the number k, -1, 1, 3 or 4, a constant of dtype float32 or float64 (given)."""
+    """v is the number k, a constant of dtype float32 or float64 (given for -1, 1, 3 and 4)."""
     yield when(v.is_(hold(c, x)), exponent(x, k)).then(exponent(v, k))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scanopt.calculus.condition import FACTS
 from scanopt.compilation.explanation import Recording
 from scanopt.lab.law_probe import Failing, IdleLaws, Match, Probed
 from scanopt.lab.term_text import Teller
@@ -30,7 +29,7 @@ def barriers(recorded: Recording) -> dict[str, dict[str, Any]]:
         shown = [place(m, p) for m in order[:_PLACES]]
         return {
             "condition": str(f.condition),
-            "meaning": FACTS[f.condition.fact].meaning,
+            "meaning": f.condition.meaning,
             "count": len(f.matches),
             "alone": len(f.alone),
             "places": [x for n, x in enumerate(shown) if x not in shown[:n]],

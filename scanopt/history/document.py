@@ -8,7 +8,6 @@ from math import isfinite
 from typing import Any
 
 from scanopt.array.op import TABLE
-from scanopt.calculus.condition import FACTS
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import LICENCES, Law, standard_laws
 from scanopt.compilation.compiled_function import Function
@@ -158,7 +157,7 @@ def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:
 
 
 def _law(x: Law) -> dict[str, Any]:
-    conditions = [{"text": str(c), "meaning": FACTS[c.fact].meaning} for c in x.equation.when]
+    conditions = [{"text": str(c), "meaning": c.meaning} for c in x.equation.when]
     return {
         "name": x.name, "ruleset": x.ruleset, "formula": x.formula, "mathematics": formula_text(x),
         "conditions": conditions, "licence": x.licence, "says": x.doc,

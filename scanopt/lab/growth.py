@@ -25,7 +25,9 @@ _SHOWN = 12  # how many rounds are shown, the last ones
 
 @dataclass(frozen=True)
 class LawGrowth:
-    """What one law did.  matches, seconds: in all rounds.  made: forms that it added, per round.
+    """What one law did.  matches: in all rounds.  made: forms that it added, per round.
+
+    seconds: in all rounds, run by itself, with all that a run takes beside it; `history` has the time of the law alone.
 
     unions: how often it united two classes that were not one already, in all rounds.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import LICENCES, Law, named_laws
 from scanopt.compilation.optimize import Optimized, Settings, optimize
@@ -99,7 +98,9 @@ class WhyNot:
         without = v.cost_without
         if without is None or without <= self.cost * (1 + 1e-9):
             return f"fired {_times(v.fired)}; the program costs the same without it"
-        return f"fired {_times(v.fired)}; without it the program would cost {without:.4g}, not {self.cost:.4g}"
+        digits = next(n for n in (4, 6, 10, 17) if f"{without:.{n}g}" != f"{self.cost:.{n}g}")
+        costs = f"{without:.{digits}g}, not {self.cost:.{digits}g}"
+        return f"fired {_times(v.fired)}; without it the program would cost {costs}"
 
 
 def _times(n: int) -> str:
@@ -160,4 +161,4 @@ def _barrier(failing: Failing, probed: Probed, teller: Teller) -> Barrier:
     name = failing.condition.fact
     said = WAYS_OUT.get(name, WayOut(""))
     count, alone = len(failing.matches), len(failing.alone)
-    return Barrier(str(failing.condition), FACTS[name].meaning, said.plain, said.way, count, alone, places)
+    return Barrier(str(failing.condition), failing.condition.meaning, said.plain, said.way, count, alone, places)

@@ -12,7 +12,7 @@ from scanopt.calculus.condition import FACTS, Fact
 from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
 from scanopt.program.storage.rules import GIVEN, storage_rules
 
-__all__ = ["laws_page", "laws_text", "proofs", "storage_rules_text"]
+__all__ = ["facts_text", "laws_page", "laws_text", "proofs", "storage_rules_text"]
 
 _INTRODUCTION = """\
 # Laws and facts
@@ -49,6 +49,24 @@ def laws_text(names: Sequence[str] = ()) -> str:
     return "\n\n".join("\n".join(_paragraph(x)) for x in wanted.values())
 
 
+def facts_text(names: Sequence[str]) -> str:
+    """Some facts: what each means, where it is imported from, what derives it, and the laws that ask for it.
+
+    >>> print(facts_text(["less"]).splitlines()[1])
+        from scanopt.facts.values import less
+    """
+    return "\n\n".join("\n".join(_about(FACTS[name])) for name in names)
+
+
+def _about(x: Fact) -> Iterable[str]:
+    yield f"{x.signature}  [{x.kind}]"
+    yield f"    from {x.module} import {x.name}"
+    yield f"    {x.meaning}"
+    yield from (f"    {rule}" for rule in x.rules)
+    asking = [law.name for law in standard_laws() if any(c.fact == x.name for c in law.equation.when)]
+    yield f"    a condition of {', '.join(asking)}" if asking else "    a condition of rules of other facts only"
+
+
 def _paragraph(x: Law) -> Iterable[str]:
     tags = [x.licence, *(["enabling"] if x.enabling else [])]
     yield f"{x.ruleset}: {x.name}  [{', '.join(tags)}]"
@@ -56,7 +74,7 @@ def _paragraph(x: Law) -> Iterable[str]:
     yield f"    {x.formula}"
     if x.conditions:
         yield f"    when {', '.join(x.conditions)}"
-    yield f"    {_proof(x)}"
+    yield f"    {_proof(x)}" + ("" if x.name in proofs() else f": scanopt prove-law {x.name}")
     if x.source:
         yield f"    source: {x.source}"
 
@@ -75,9 +93,11 @@ def laws_page() -> str:
     parts.append(_storage_section())
     rows = [
         "## Facts\n",
-        "These are the conditions of laws.  What is not known does not hold.\n",
-        "| fact | meaning |",
-        "|---|---|",
+        "These are the conditions of laws.  What is not known does not hold.  `facts.values` is short for\n"
+        "`from scanopt.facts.values import ...`; `scanopt laws NAME` also prints what derives a fact, and the laws\n"
+        "that ask for it.\n",
+        "| fact | meaning | import from |",
+        "|---|---|---|",
         *(_fact_row(FACTS[name]) for name in sorted(FACTS)),
     ]
     return "\n".join([*parts, "\n".join(rows)]) + "\n"
@@ -141,7 +161,7 @@ def _row(x: Law) -> str:
 
 
 def _fact_row(x: Fact) -> str:
-    return _cells(f"`{x.signature}`", x.meaning)
+    return _cells(f"`{x.signature}`", x.meaning, f"`{x.module.removeprefix('scanopt.')}`")
 
 
 def _cells(*cells: str) -> str:

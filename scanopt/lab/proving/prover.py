@@ -157,10 +157,10 @@ class _Theory:
 
     def _failed(self, found: _World, choices: Choices) -> _Found:
         if found.abstracted and found.outcome == "refuted":
-            names = ", ".join(sorted(found.abstracted))
-            detail = (
-                f"of {names} only is known that they are functions, and for {_KINDS[self.theory]} that is not enough"
-            )
+            names = sorted(found.abstracted)
+            what = "it is a function" if len(names) == 1 else "they are functions"
+            known = f"of {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))} it is known only that {what}"
+            detail = f"{known}, and for {_KINDS[self.theory]} that is not enough"
             return self._found("out of reach", detail, 0, True)
         return self._found(found.outcome, found.detail, 0, False, found.counterexample)
 

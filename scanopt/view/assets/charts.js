@@ -57,7 +57,7 @@ function kernelsCard() {
   return `<div class="card wide" id="kernels"><h3 style="margin-top:0">Share of the machine's limit, kernel by kernel</h3>${table(AFTER)}<details><summary>the same as written</summary>${table(BEFORE)}</details>
     <p class="soft">A kernel is what runs in one piece: a loop with all its steps, or an operator outside of loops (where the whole program is one kernel in C, these are its parts). <b>least</b>: no less time does this machine take for its operations, or for moving once each array that it reads or makes; the limit is whichever takes longer. The share is of the measured time where there is one, else of the predicted. The machine (${L.source}): ${Object.entries(L.operations).map(([t, r]) => `${t} ${count(r)}flop/s`).join(", ")}; ${L.bytes.map(rate).join(", ")}.</p></div>`;
 }
-const secondsText = (s) => { for (const [scale, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) if (s >= scale) return `${+(s / scale).toPrecision(3)} ${unit}`; return `${(s * 1e9).toPrecision(2)} ns`; };
+const secondsText = (s) => { for (const [scale, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) if (s >= scale) return `${+(s / scale).toPrecision(3)} ${unit}`; return `${+(s * 1e9).toPrecision(2)} ns`; };
 
 function setUpMemory() {
   const r = H.report;

@@ -5,7 +5,7 @@ const CARDS = 40;
 
 function setUpEgraph() {
   const laws = [...new Set(FORMS.map((f) => f.law).filter(Boolean))].sort(), rounds = Math.max(0, ...FORMS.map((f) => f.round));
-  $("#egraph").insertAdjacentHTML("beforeend", `<p class="soft">${CLASSES.size.toLocaleString("en")} classes of equal terms, ${FORMS.length.toLocaleString("en")} terms${H.egraph.left_out ? `; ${H.egraph.left_out.toLocaleString("en")} classes far from the programs are left out` : ""}. ✓ is what was chosen; the stripe has the colour of the law that made the term.</p>
+  $("#egraph").insertAdjacentHTML("beforeend", `<p class="soft">${CLASSES.size.toLocaleString("en")} classes of equal terms, ${FORMS.length.toLocaleString("en")} terms${H.egraph.left_out ? `; ${H.egraph.left_out.toLocaleString("en")} ${H.egraph.left_out === 1 ? "class" : "classes"} far from the programs left out` : ""}. ✓ is what was chosen; the stripe has the colour of the law that made the term.</p>
     <div class="bar"><input id="egfind" placeholder="term, name or type" size="22" aria-label="Filter classes"/>
     <select id="eglaw" aria-label="Law"><option value="">any law</option>${laws.map((l) => `<option>${esc(l)}</option>`).join("")}</select>
     <label>up to round <input type="range" id="eground" min="0" max="${rounds + 1}" value="${rounds + 1}"/> <b id="egroundat"></b></label>
