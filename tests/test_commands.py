@@ -241,11 +241,11 @@ def test_laws_are_sorted_by_hits_and_own_ones_have_names(
     assert found["ruleset"] == "mine"
     assert found["hits"] > 0
     assert main(["laws", "twice_is_once"]) == 2
+    assert "no law or ruleset" in capsys.readouterr().err
     assert main(["laws", "runs_all", "push_out_seq"]) == 0
     said = capsys.readouterr().out
     assert "from scanopt.facts.loops import runs_all\n    c runs all its steps" in said
     assert "push_out_seq: stack_of_sequence  [exact]" in said
-    assert "no law or ruleset" in capsys.readouterr().err
     assert main(["laws", "--on", str(tmp_path / "none.py")]) == 2
 
 

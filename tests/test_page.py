@@ -443,7 +443,7 @@ def test_a_person_finds_the_four_answers(opened: Browser) -> None:
     # What did it save?
     opened.click('#panel a[href^="#steps/"]')
     assert "operator_of_sequences" in opened.text("#step")
-    assert re.search(r"cost 6\d\d µs → 5\d\d µs\s+−1\d\d µs, 1\d %", opened.text("#step"))
+    assert re.search(r"cost 7\d\d µs → 5\d\d µs\s+−1\d\d µs, 1\d %", opened.text("#step"))
     # Why are these two values equal?
     opened.click('nav a[href="#program"]')
     said = re.sub(r"\s+", " ", opened.text("#panel").split("Why both are equal")[1])

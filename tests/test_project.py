@@ -86,7 +86,7 @@ PAGES = {
     "docs/linalg.md": 1,
     "docs/jax.md": 1,
     "docs/tour.md": 8,
-    "docs/writing-laws.md": 5,
+    "docs/writing-laws.md": 6,
 }
 
 
