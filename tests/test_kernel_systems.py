@@ -140,3 +140,26 @@ def test_systems_of_complex_numbers(dtype: str) -> None:
     values[0][2] = 0
     with pytest.raises(np.linalg.LinAlgError):
         f(*values)
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_decompositions(dtype: str) -> None:
+    """They have the bits of np.linalg, and where it raises an error or gives NaN, so does the loop."""
+
+    def step(m: Any, last: Any) -> Any:
+        m = m * last
+        square = m @ m.T
+        found = [*T.linalg.eigh(square), *T.linalg.eigh(square, UPLO="U"), *T.linalg.qr(m), T.linalg.svdvals(m)]
+        found += [T.linalg.eigvalsh(square), T.linalg.eigvalsh(square, UPLO="U"), *T.linalg.svd(m)]
+        return [T.tanh(m[0, 0]), *found, *T.linalg.svd(m, full_matrices=False)]
+
+    a = T.TensorType(dtype, (None, None, None))("a")
+    one = T.constant(np.array(1, dtype))
+    f = scanopt.function([a], scanopt.scan(step, a, [one] + [None] * 15)[0], fp="exact", backend="c")
+    for shape in ((2, 3, 3), (2, 4, 2), (1, 2, 4)):
+        x = RNG.normal(size=shape).astype(dtype)
+        assert_same(f(x), f.unoptimized(x))
+    assert not any("array steps" in str(k.state) for k in f.kernels)
+    with pytest.raises(np.linalg.LinAlgError):
+        f(np.full((2, 2, 2), np.nan, dtype))

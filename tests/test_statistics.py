@@ -253,3 +253,20 @@ def test_a_scalar_is_reduced_along_axis_0_as_numpys_ufuncs_do(name: str) -> None
     for axis in (1, (0,), -2):
         with pytest.raises(ValueError, match=r"axis -?[0-9] of 'a' float64\[\], which has 0 axes"):
             reduced(T.dscalar("a"), axis=axis)
+
+
+EACH = {"float64": [-0.0, np.inf], "float16": [np.nan], "int8": [-3], "bool": [True], "complex64": [complex(-0.0, 2)]}
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "any", "all", "var"])
+def test_a_reduction_over_no_axis_is_of_each_element(name: str) -> None:
+    """It is no reduction in the program either, so that a loss that is summed once more costs nothing."""
+    found, expected = [], []
+    for dtype, values in EACH.items():
+        for value in (np.array(values, dtype), *np.array(values, dtype)):
+            found.append(getattr(T, name)(T.constant(value), axis=()))
+            with np.errstate(all="ignore"):
+                expected.append(getattr(np, name)(value, axis=()))
+    results = scanopt.function([], found, mode="unoptimized")()
+    assert [(x.dtype, x.tobytes()) for x in results] == [(x.dtype, x.tobytes()) for x in expected]
+    assert name == "var" or all(x.owner is None or x.owner.op.name != name for x in found[:2])

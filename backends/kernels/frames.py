@@ -42,6 +42,7 @@ from scanopt.backends.kernels.nodes import (
     Call,
     Contract,
     Convolve,
+    Decomposed,
     Diagonal,
     Draw,
     Evenly,
@@ -88,7 +89,7 @@ REGISTERS = 8
 """A scalar state is kept in variables for up to this many steps back."""
 COMPUTED = (
     AffineRows, Map, Call, Contract, Convolve, Join, Powers, Product, Products, Reduce, Running, Scatter, SetItem, Take,
-    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort, Transform,
+    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort, Transform, Decomposed,
 )  # fmt: skip
 """The nodes whose results can be written to a given place (`Lowering.homes`)."""
 Emit = Callable[[Sequence[Node], set[str]], None]

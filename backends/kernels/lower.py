@@ -13,6 +13,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     affine_rows,
     contractions,
     counts,
+    decompositions,
     draws,
     inner_steps,
     power_tables,

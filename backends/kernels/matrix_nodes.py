@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "DETERMINANTS", "LOOPS_OF_TWO", "AffineRows", "Contract", "Convolve", "Factored", "Made", "One", "Powers",
-    "Product", "Products", "Solve", "Summing", "Transform",
+    "DETERMINANTS", "LOOPS_OF_TWO", "AffineRows", "Contract", "Convolve", "Decomposed", "Factored", "Made", "One",
+    "Powers", "Product", "Products", "Solve", "Summing", "Transform",
 ]  # fmt: skip
 
 
@@ -117,6 +117,13 @@ class Solve(One):
     args: tuple[str, ...]
     op: str
     dtype: str
+
+
+@dataclass(frozen=True)
+class Decomposed(Made):
+    """The parts of a decomposition of a matrix under one another, by NumPy's inner loops.  op: the first of these."""
+
+    op: str = "eigh_lo"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from scanopt.backends.kernels.matrix_nodes import (
     AffineRows,
     Contract,
     Convolve,
+    Decomposed,
     Factored,
     Made,
     One,
@@ -25,11 +26,11 @@ from scanopt.backends.kernels.matrix_nodes import (
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw",
-    "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm",
-    "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
-    "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Summing", "Take",
-    "Transform", "View", "Within",
+    "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Decomposed",
+    "Diagonal", "Draw", "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map",
+    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat",
+    "Reshape", "RowAt", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo",
+    "Summing", "Take", "Transform", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -386,7 +387,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow | Transform
+    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow | Transform | Decomposed
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

@@ -40,6 +40,12 @@ class _Ufunc(ctypes.Structure):
     )  # fmt: skip
 
 
+_OF_MATRICES = (
+    "solve", "solve1", "inv", "cholesky_lo", "det", "slogdet", "eigh_lo", "eigh_up", "eigvalsh_lo", "eigvalsh_up",
+    "svd", "svd_s", "svd_f", "qr_r_raw", "qr_reduced",
+)  # fmt: skip
+
+
 def ufunc(name: str) -> Any:
     """The ufunc of this name, also those behind np.clip and in np.linalg; None where there is none."""
     if name in SPECIAL:
@@ -47,7 +53,7 @@ def ufunc(name: str) -> Any:
             return special_function("numpy", name)
         except ImportError:  # programs that were saved run without SciPy
             return None
-    linalg = dict.fromkeys(("solve", "solve1", "inv", "cholesky_lo", "det", "slogdet"), "numpy.linalg._umath_linalg")
+    linalg = dict.fromkeys(_OF_MATRICES, "numpy.linalg._umath_linalg")
     fourier = dict.fromkeys(("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft"), "numpy.fft._pocketfft_umath")
     place = {"clip": "numpy._core.umath", **linalg, **fourier}.get(name, "numpy")
     return getattr(importlib.import_module(place), name, None)

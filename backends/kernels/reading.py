@@ -46,7 +46,7 @@ from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_no
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, mean_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
-from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
+from scanopt.backends.kernels.reading_systems import decomposed_nodes, factored_nodes, solve_nodes
 from scanopt.backends.kernels.reading_transforms import transform_nodes
 from scanopt.program.ir import Compute
 
@@ -178,7 +178,7 @@ def _same(step: Compute, types: Types) -> Iterator[Single]:
 
 def _full_like(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
-    if cast_is_known(types[step.args[1]].dtype, dtype) and not types[step.args[1]].ndim:
+    if cast_is_known(types[step.args[1]].dtype, dtype):
         yield Map(step.out, step.args[1:], "copy", (dtype,), dtype, step.args[0])
 
 
@@ -247,7 +247,7 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
         axes = tuple(sorted(i % ndim for i in options["axis"]))
         kind = np.dtype(dtype).kind
         counted = step.op.name == "mean"
-        plain = dtype == types[a].dtype or (kind in "iu" and cast_is_known(types[a].dtype, dtype))
+        plain = dtype == types[a].dtype or (kind in "iub" and cast_is_known(types[a].dtype, dtype))
         if not axes or not plain or (counted and kind != "f") or inner_loop(ufunc, (dtype,) * 3) is None:
             return
         out = f"{step.out}#r" if options["keepdims"] else step.out
@@ -380,6 +380,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "digitize": digitize_nodes, "sort": sort_nodes, "argsort": sort_nodes, **dict.fromkeys(ROUTINES, factored_nodes),
     **dict.fromkeys(("fft", "rfft", "irfft"), transform_nodes),
     **dict.fromkeys(("solve", "inv", "cholesky", "det", "logabsdet", "det_sign"), solve_nodes),
+    **dict.fromkeys(("eigh", "spectrum", "svd", "qr"), decomposed_nodes),
     "powers": powers_nodes, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
     **dict.fromkeys(AFFINE_NAMES, affine_nodes),
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,

@@ -1,4 +1,4 @@
-"""Reads linear algebra as nodes: systems, inverses and determinants, also of stacks of matrices, and factorizations."""
+"""Reads linear algebra as nodes: systems, inverses, determinants, also of stacks of matrices, and factorizations."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from collections.abc import Iterator
 from scanopt.array.types import COMPLEX, TensorType
 from scanopt.backends.kernels.lapack import lapack_function
 from scanopt.backends.kernels.matrix_nodes import LOOPS_OF_TWO
-from scanopt.backends.kernels.nodes import Factored, Map, Single, Solve
+from scanopt.backends.kernels.nodes import Decomposed, Factored, Map, Single, Solve
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
-__all__ = ["factored_nodes", "solve_nodes"]
+__all__ = ["DECOMPOSITIONS", "decomposed_nodes", "factored_nodes", "solve_nodes"]
 
 Types = dict[str, TensorType]
+
+DECOMPOSITIONS = {
+    # operator and its options: NumPy's inner loop, and how many arrays it takes and gives
+    ("eigh", True): ("eigh_lo", 3), ("eigh", False): ("eigh_up", 3), ("svd", False): ("svd_s", 4),
+    ("svd", True): ("svd_f", 4), ("qr", False): ("qr_r_raw", 2), ("spectrum", "svd"): ("svd", 2),
+    ("spectrum", "eigvalsh_lower"): ("eigvalsh_lo", 2), ("spectrum", "eigvalsh_upper"): ("eigvalsh_up", 2),
+}  # fmt: skip
+"""Decompositions of real matrices that have a form in kernels."""
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
@@ -51,3 +59,13 @@ def factored_nodes(step: Compute, types: Types) -> Iterator[Single]:
     }[name]  # fmt: skip
     if fits and " " not in letters and lapack_function(name, dtype):
         yield Factored(step.out, step.args, name, letters, dtype)
+
+
+def decomposed_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """Read decompositions of one matrix, which np.linalg computes in double precision."""
+    (a,), dtype = step.args, step.type.dtype
+    (option,) = step.op.options.values()
+    name, arrays = DECOMPOSITIONS.get((step.op.name, option), ("", 0))
+    fits = types[a].ndim == 2 and types[a].dtype == dtype and dtype in ("float32", "float64")
+    if fits and name and inner_loop(name, ("float64",) * arrays) is not None:
+        yield Decomposed(step.out, step.args, dtype, name)

@@ -20,6 +20,7 @@ from scanopt.backends.kernels.ir import (
     Lit,
     Load,
     Steps,
+    Stmt,
     Store,
     Var,
     plus,
@@ -32,7 +33,7 @@ from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
 from scanopt.backends.kernels.small_systems import known_way, write_systems
 from scanopt.backends.kernels.values import Axes, Value, element_of, index, item_size, packed
 
-__all__: list[str] = []
+__all__ = ["failing_at_nan"]
 
 
 @written.register(Solve)
@@ -68,10 +69,14 @@ def _called(node: Solve, arrays: Sequence[str], out: str, lead: Axes, w: Lowerin
     strides = (*steps, *(s for each in apart for s in each))
     w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, *outs), (product(lead), *dims), strides))
     if node.op not in DETERMINANTS:
-        i = w.fresh("i")
-        x = Load(out, Var(i), dtype)
-        test = If(Do("not_equal", (x, x), "bool", dtype), (Fail(),))
-        w.code.append(Steps(i, product((*lead, *axes[-1])), (test,)))
+        w.code.append(failing_at_nan(out, (*lead, *axes[-1]), dtype, w))
+
+
+def failing_at_nan(pointer: str, axes: Axes, dtype: str, w: Lowering) -> Stmt:
+    """A statement that ends the kernel if an element is NaN."""
+    i = w.fresh("i")
+    x = Load(pointer, Var(i), dtype)
+    return Steps(i, product(axes), (If(Do("not_equal", (x, x), "bool", dtype), (Fail(),)),))
 
 
 @written.register(Factored)

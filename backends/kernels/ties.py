@@ -11,6 +11,7 @@ from scanopt.backends.kernels.nodes import (
     AffineRows,
     Call,
     Contract,
+    Decomposed,
     Draw,
     Extreme,
     Factored,
@@ -157,6 +158,9 @@ def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[A
         kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
         yield from (((out, i), axis) for i, axis in enumerate(kept))
         yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
+    elif isinstance(node, Decomposed) and node.op.startswith("eig"):
+        (a,) = node.args
+        yield from (((a, 0), (a, 1)), ((out, n - 1), (a, 0)))
     elif isinstance(node, Solve):
         a, b = node.args[0], node.args[-1]
         lead = ndim[a] - 2

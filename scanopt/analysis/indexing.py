@@ -31,6 +31,9 @@ _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (
 _FEW = 8
 """Parts of parts that are no parts themselves are left alone if they read more rows than this."""
 
+_COUNTS = 8
+"""Parts of joined arrays are compared for this many known numbers of rows, the smallest ones."""
+
 _ALL = ("slice", None, None, None)
 
 _WIDE = 200
@@ -191,7 +194,7 @@ def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
                 yield "count_of_rows", (a, k)
     if len(counts) > 1 or any(op.key == _JOIN for op in ops):
         entries = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
-        for entry, k in product(entries, sorted(counts)[:_FEW]):
+        for entry, k in product(entries, sorted(counts)[:_COUNTS]):
             yield from of_two(entry, k)
 
 

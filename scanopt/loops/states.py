@@ -137,7 +137,7 @@ class _Relax:
         if now.dtype != update.dtype:
             advice = _suggestion(initial, now.dtype, update.dtype)
             cause = sources(update, update.dtype)
-            through = f" ({update.dtype} comes in through {', '.join(cause[:3])})" if cause else ""
+            through = f" ({update.dtype} comes in through {' and '.join(cause[:3])})" if cause else ""
             raise self._mismatch(initial, update.type, advice + through)
 
     def _number(self, initial: Initial, now: TensorType, result: TensorType) -> TensorType:

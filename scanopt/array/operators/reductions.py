@@ -16,11 +16,12 @@ from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.gradients import reductions as gradients
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
-from scanopt.array.operators.elementwise import as_float
+from scanopt.array.operators.elementwise import as_condition, as_float, cast
 from scanopt.array.parameters import AXES, AXIS, DTYPE, FLAG, NUMBER, Parameter, one_of, optional
 from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
 from scanopt.array.types import COMPLEX, Dim, TensorType, dtype_name
+from scanopt.array.ufuncs import elementwise
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["reduce", "shift_axis"]
@@ -133,7 +134,22 @@ def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **mo
     """The reduction `name` of x over axis (int, ints, or None for all)."""
     v = as_variable(x)
     options = more if dtype is None else {**more, "dtype": dtype_name(dtype)}
-    return apply(Op.make(name, axis=axes_of(axis, v), keepdims=bool(keepdims), **options), v)
+    found = apply(Op.make(name, axis=axes_of(axis, v), keepdims=bool(keepdims), **options), v)
+    return found if axes_of(axis, v) else _of_each(name, v, found)
+
+
+def _of_each(name: str, v: Variable, found: Variable) -> Variable:
+    """A reduction over no axis, found, in operators of elements; a sum begins at 0, so that of -0.0 is 0.0."""
+    kind = np.dtype(found.dtype).kind
+    if name in ("any", "all"):
+        return as_condition(v)
+    if name in ("max", "min"):
+        return v
+    if (v.dtype in COMPLEX and kind != "c") or name in ("var", "std") or (kind == "c" and name != "sum"):
+        return found
+    if name == "prod" or kind not in "fc":
+        return cast(v, found.dtype)
+    return elementwise("add", 0, cast(v, found.dtype))
 
 
 # One axis: cumulative operators, sorting, the place of the extremum, softmax
