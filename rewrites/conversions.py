@@ -24,6 +24,11 @@ def cast_back(g: Op, h: Op, d: Text) -> None:
     """g(h(x)) is x for x of dtype d: h casts to a dtype that has all values of d, and g returns (given)."""
 
 
+@fact
+def casts_beside(op: Op, h: Op, d: Text, e: Text) -> None:
+    """op of a value of dtype d and one of dtype e casts the latter as h does (given)."""
+
+
 def _small(x: Any) -> Any:
     return T.cast(x, "float32")
 
@@ -131,3 +136,31 @@ def reshaped_once(g: Op, h: Op, x: Value, r: Args) -> Equation:
 def there_and_back(g: Op, h: Op, x: Value, d: Text) -> Equation:
     """An array that is cast to a wider dtype and back is itself."""
     return Equation(g(h(x)), x, when=[cast_back(g, h, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, p: T.exp(x) / T.cast(p, "float64"),
+    never=(
+        lambda x, p: _small(x) / T.cast(p, "float64"),
+        lambda x, p: x / _small(p),
+        lambda x: x * T.cast(_small(x), "float64"),
+    ),
+)
+def cast_beside(op: Op, h: Op, x: Value, p: Value, d: Text, e: Text) -> Equation:
+    """Beside a float, an integer is cast to its dtype in any case."""
+    return Equation(op(x, h(p)), op(x, p), when=[casts_beside(op, h, d, e), of_dtype(x, d), of_dtype(p, e)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, p: T.cast(p, "float64") - T.exp(x),
+    never=(
+        lambda x, p: T.cast(p, "float64") - _small(x),
+        lambda x, p: _small(p) - x,
+        lambda x: T.cast(_small(x), "float64") * x,
+    ),
+)
+def cast_in_front(op: Op, h: Op, p: Value, x: Value, d: Text, e: Text) -> Equation:
+    """The same with the integer in front."""
+    return Equation(op(h(p), x), op(p, x), when=[casts_beside(op, h, d, e), of_dtype(x, d), of_dtype(p, e)])

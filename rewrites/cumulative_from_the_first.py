@@ -4,10 +4,18 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Op, Text, Value, as_row, ops
+from scanopt.calculus.terms import Clock, Op, Text, Value, as_row, const_int, counted, hold, ops, seq
 from scanopt.facts.recurrences import cumulates, cumulates_from_itself
-from scanopt.facts.values import exponent, floating, like, nothing, of_dtype, scalar
+from scanopt.facts.values import exponent, float64, floating, like, nothing, of_dtype, scalar, vector
+
+
+@fact
+def runs_along(op: Op, g: Op) -> None:
+    """op reduces the rows to one, and g(X) are what comes out for the first row of X, for the first two, and so on, up
+    to rounding (given).
+    """
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
@@ -25,6 +33,17 @@ def _multiplied(X: Any, start: Any) -> Any:
 
 def _greatest(X: Any, start: Any) -> Any:
     return _trace(lambda v, s: T.maximum(s, v), X, start)
+
+
+def _of_first_rows(reduce: Any, X: Any, first: int = 1) -> Any:
+    """What the first row comes to, the first two, and so on."""
+    return scanopt.map(lambda i, X: reduce(X[: i + first]), T.arange(X.shape[0]), [X])[0]
+
+
+def _first_rows(c: Clock, X: Value) -> Value:
+    """The first row of X at the first step of c, the first two rows at the second one, and so on, to all of them."""
+    one = const_int(1)
+    return hold(c, X)[: seq(c, counted(one, X.shape[0] + one))]
 
 
 def _small(X: Any) -> Any:
@@ -112,3 +131,34 @@ def sums_of_rows_from_zeros(e: Value, X: Value, d: Text) -> Equation:
     left = ops.accumulate(as_row(ops.repeat_rows(e, X.shape[1])), X, ufunc="add")
     when = [nothing(e), scalar(e), floating(X), of_dtype(e, d), of_dtype(X, d)]
     return Equation(left, ops.cumsum(X, axis=0), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=(lambda x: _of_first_rows(T.sum, x), lambda X: _of_first_rows(lambda rows: rows.max(axis=0), X)),
+    never=(
+        lambda x: _of_first_rows(T.sum, x, 2),
+        lambda x: _of_first_rows(T.std, x),
+        lambda x: _of_first_rows(T.sum, T.cast(x, "int8")),
+    ),
+)
+def first_rows_reduced(c: Clock, op: Op, g: Op, X: Value) -> Equation:
+    """The sums, products or extremes of the first row, of the first two, and so on, are running ones."""
+    return Equation(op(_first_rows(c, X)), seq(c, g(X)), when=[runs_along(op, g), floating(X)])
+
+
+@law(
+    licence="reassoc",
+    example=lambda x: _of_first_rows(T.mean, x),
+    never=(
+        lambda x: _of_first_rows(T.mean, x, 2),
+        lambda X: _of_first_rows(lambda rows: rows.mean(axis=0), X),
+        lambda x: _of_first_rows(T.mean, _small(x)),
+    ),
+)
+def means_of_first_rows(c: Clock, x: Value) -> Equation:
+    """The means of the first entry, of the first two, and so on, are running sums divided by their numbers."""
+    one = const_int(1)
+    means = ops.cumsum(x, axis=0) / counted(one, x.shape[0] + one)
+    first = ops.mean(_first_rows(c, x), axis=(0,), keepdims=False)
+    return Equation(first, seq(c, means), when=[vector(x), float64(x)])

@@ -75,6 +75,16 @@ def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
 
 @law(
     licence="exact",
+    example=lambda W: scanopt.map(lambda i, w: w[2 + i], T.arange(W.shape[0] - 2), [W])[0],
+    never=(lambda n, p: n + T.arange(p.shape[0]), lambda n, p: 2 + T.arange(n, p.shape[0])),
+)
+def moved_up_by_count(k: Value, a: Value, n: Value) -> Equation:
+    """The same with the number in front."""
+    return Equation(k + counted(a, n), counted(a + k, n + k), when=[small_integer(a), positive(k)])
+
+
+@law(
+    licence="exact",
     example=lambda W: scanopt.map(lambda i, w: w[i - 2], T.arange(2, W.shape[0]), [W])[0],
     never=(lambda n, p: T.arange(p.shape[0]) - n, lambda n, p: T.arange(n, p.shape[0]) - 2),
 )

@@ -3,12 +3,19 @@
 import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
+from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, as_row, const_int, counted, ops
-from scanopt.facts.values import exponent, int64, scalar, within_int64
+from scanopt.calculus.terms import Value, as_row, const_int, counted, dtype, ndim, ops
+from scanopt.facts.values import exponent, float64, int64, like, scalar, vector, within_int64
 
 _ONE = T.constant(1, dtype="int64")
 _NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
+
+
+@fact
+def ranges(v: Value, *, a: Value, b: Value, k: Value) -> Rules:
+    """v is a range of int64, which has one axis."""
+    yield when(v.is_(ops.arange(a, b, k, dtype="int64"))).then(ranges(v), dtype(v).gets("int64"), ndim(v).gets(1))
 
 
 @law(
@@ -128,6 +135,25 @@ def count_of_floats(n: Value, e: Value, f: Value) -> Equation:
     floats = ops.arange(e, n + f, const_int(1), dtype="float64")
     count = ops.cast(counted(const_int(0), n) + const_int(1), dtype="float64")
     return Equation(floats, count, when=[int64(n), exponent(e, "1"), exponent(f, "1")])
+
+
+@law(
+    licence="reassoc",
+    example=(
+        lambda x: T.cumsum(x) / T.cumsum(T.ones_like(x)),
+        lambda x: scanopt.scan(lambda v, s, n: [s + v, n + 1.0], x, [T.zeros(()), T.zeros(())])[0][1] * 2.0,
+    ),
+    never=(
+        lambda x: T.cumsum(T.zeros_like(x)),
+        lambda X: T.cumsum(T.ones_like(X), axis=0),
+        lambda x: T.cumsum(T.ones_like(x, dtype="float32")) * 2.0,
+    ),
+)
+def ones_added_up(E: Value, x: Value, e: Value) -> Equation:
+    """Running sums of ones are 1.0, 2.0, ..."""
+    one = const_int(1)
+    count = ops.cast(counted(one, x.shape[0] + one), dtype="float64")
+    return Equation(ops.cumsum(E, axis=0), count, when=[exponent(e, "1"), like(E, x, e), float64(E), vector(x)])
 
 
 @law(

@@ -119,6 +119,26 @@ def three_side_by_side(op: Op, x: Value, y: Value, z: Value, j: Int, g: Op) -> E
     return Equation(op(stacked), g(g(x, y), z), when=when)
 
 
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.stack([x, T.exp(x), T.tanh(x), x]).sum(axis=0),
+    never=(
+        lambda X: T.stack([X, T.exp(X), T.tanh(X), X]).sum(axis=1),
+        lambda x, y: T.stack([x, T.exp(x), y, x]).sum(axis=0),
+        lambda p: T.stack([p, p * p, p, p]).sum(axis=0),
+        lambda x: T.stack([x, _small(T.exp(x)), x, x]).max(axis=0),
+        lambda x: T.stack([x, T.exp(x), _small(x), x]).max(axis=0),
+        lambda x: T.stack([x, T.exp(x), x, _small(x)]).max(axis=0),
+    ),
+)
+def four_side_by_side(op: Op, x: Value, y: Value, z: Value, w: Value, j: Int, g: Op) -> Equation:
+    """The same for four arrays."""
+    stacked = ops.stack(x, y, z, w, axis=j)
+    alike = [same_type(x, y), same_type(x, z), same_type(x, w)]
+    return Equation(op(stacked), g(g(g(x, y), z), w), when=[combines(op, j, g), fits(stacked), floating(x), *alike])
+
+
 def _mean_as_sum(xs: Args, j: Int, number: Value, c: Clock) -> Equation:
     """The equation of the mean of stacked arrays; number: how many arrays there are, as a value on c."""
     X = ops.stack(xs, axis=j)

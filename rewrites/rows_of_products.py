@@ -5,9 +5,10 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Op, Value, as_row, ops, vmap
+from scanopt.calculus.terms import Args, Op, Text, Value, as_row, ops, vmap
+from scanopt.facts.numbers import differ
 from scanopt.facts.parts import cut_in_two, is_a_part_of_rows, takes_a_column
-from scanopt.facts.values import floating, matrix, same_type, vector
+from scanopt.facts.values import floating, has_so_many_axes, matrix, of_dtype, same_type, vector
 
 _ALL_ROWS = ("slice", None, None, None)
 _COLUMNS_BEFORE = ops("getitem", index=(_ALL_ROWS, ("slice", None, "in", None)))
@@ -132,6 +133,94 @@ def rows_times_themselves(X: Value) -> Equation:
     """The products of rows with themselves are the sums of their squares."""
     products = vmap(ops.dot, "11")(X, X)
     return Equation(products, ops.sum(X * X, axis=(1,), keepdims=False), when=[matrix(X), floating(X)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X: (T.exp(X) ** 2).sum(axis=1),
+    never=(
+        lambda X: (X**2).sum(axis=0),
+        lambda X: (T.stack([X, X]) ** 2).sum(axis=1),
+        lambda X: (T.cast(X, "int64") ** 2).sum(axis=1),
+    ),
+)
+def squares_along_rows(X: Value) -> Equation:
+    """The sums of squares of rows are the products of rows with themselves."""
+    squares = ops.sum(ops.square(X), axis=(1,), keepdims=False)
+    return Equation(squares, vmap(ops.dot, "11")(X, X), when=[matrix(X), floating(X)])
+
+
+@law(
+    licence="reassoc",
+    example=lambda X: (T.exp(X) * T.exp(X)).sum(axis=1),
+    never=(
+        lambda X: (X * X).sum(axis=0),
+        lambda X: (T.stack([X, X]) * T.stack([X, X])).sum(axis=1),
+        lambda X: (T.cast(X, "int64") * T.cast(X, "int64")).sum(axis=1),
+    ),
+)
+def rows_multiplied_by_themselves(X: Value) -> Equation:
+    """The same where the squares are written as products."""
+    squares = ops.sum(X * X, axis=(1,), keepdims=False)
+    return Equation(squares, vmap(ops.dot, "11")(X, X), when=[matrix(X), floating(X)])
+
+
+def _squares_of_pairs(pairs: Value) -> Equation:
+    """The equation of the sums of squares along the last axis of differences of pairs of rows."""
+    squares = ops.sum(ops.square(pairs), axis=(2,), keepdims=False)
+    product = vmap(vmap(ops.dot, "11"), "11")(pairs, pairs)
+    return Equation(squares, product, when=[has_so_many_axes(pairs, 3), floating(pairs)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, Y: ((X[:, None] - Y) ** 2).sum(axis=2),
+    never=(
+        lambda X, Y: ((X[:, None] - Y) ** 2).sum(axis=1),
+        lambda X, y: ((T.stack([X, X])[:, None] - y) ** 2).sum(axis=2),
+        lambda X, Y: ((T.cast(X, "int64")[:, None] - T.cast(Y, "int64")) ** 2).sum(axis=2),
+    ),
+)
+def squares_of_pairs(X: Value, Y: Value) -> Equation:
+    """The same for the differences of each row of X and each row of Y, as in distances."""
+    return _squares_of_pairs(ops.expand_dims(X, axis=(1,)) - Y)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X, Y: ((Y - X[:, None]) ** 2).sum(axis=2),
+    never=(
+        lambda X, Y: ((Y - X[:, None]) ** 2).sum(axis=1),
+        lambda X, y: ((y - T.stack([X, X])[:, None]) ** 2).sum(axis=2),
+        lambda X, Y: ((T.cast(Y, "int64") - T.cast(X, "int64")[:, None]) ** 2).sum(axis=2),
+    ),
+)
+def squares_of_pairs_turned(X: Value, Y: Value) -> Equation:
+    """The same with the rows of Y in front."""
+    return _squares_of_pairs(Y - ops.expand_dims(X, axis=(1,)))
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, Y: (T.exp(X) * Y).sum(axis=1),
+    never=(
+        lambda X, Y: (X * Y).sum(axis=0),
+        lambda X: (X * X).sum(axis=1),
+        lambda X, y: (X * y).sum(axis=1),
+        lambda X, y: (y * X).sum(axis=1),
+        lambda X, Y: (_small(X) * Y).sum(axis=1),
+        lambda X, Y: (X * _small(Y)).sum(axis=1),
+        lambda X, Y: (T.cast(X, "int64") * T.cast(Y, "int64")).sum(axis=1),
+    ),
+)
+def products_along_rows(X: Value, Y: Value, d: Text) -> Equation:
+    """(X * Y).sum(axis=1) are products of rows, each with the other in its place."""
+    left, right = (ops.widen(ops.widen(A, B.shape[0], axis=0), B.shape[1], axis=1) for A, B in ((X, Y), (Y, X)))
+    when = [matrix(X), matrix(Y), differ(X, Y), floating(X), of_dtype(X, d), of_dtype(Y, d)]
+    return Equation(ops.sum(X * Y, axis=(1,), keepdims=False), vmap(ops.dot, "11")(left, right), when=when)
 
 
 @law(

@@ -139,12 +139,25 @@ def times_opposite(x: Value, y: Value, d: Text) -> Equation:
 @law(
     licence="reassoc",
     stepwise=True,
-    example=lambda x, W: -T.dot(-x, W),
-    never=(lambda x, W: T.dot(-x, W), lambda p, q: -T.dot(-_small(p), q)),
+    enabling=True,
+    example=lambda x, W: -T.dot(-T.exp(x), W),
+    never=(lambda x, W: -T.dot(x, W), lambda p, q: -T.dot(-_small(p), q)),
 )
 def matrix_product_of_opposite(x: Value, y: Value) -> Equation:
-    """-(-x @ y) = x @ y, except for the sign of a zero."""
-    return Equation(-ops.dot(-x, y), ops.dot(x, y), when=[floating(x)])
+    """-x @ y = -(x @ y), except for the sign of a zero."""
+    return Equation(ops.dot(-x, y), -ops.dot(x, y), when=[floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, W: -T.dot(W, -T.exp(x)),
+    never=(lambda x, W: -T.dot(W, x), lambda p, q: -T.dot(q, -_small(p))),
+)
+def matrix_product_with_opposite(x: Value, y: Value) -> Equation:
+    """y @ -x = -(y @ x), except for the sign of a zero."""
+    return Equation(ops.dot(y, -x), -ops.dot(y, x), when=[floating(x)])
 
 
 @law(

@@ -8,8 +8,9 @@ from typing import Any
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Int, Text, Value, dtype, ndim, ops
-from scanopt.facts.values import exponent, floating, like, matrix, of_dtype, vector
+from scanopt.calculus.terms import Int, Op, Text, Value, as_row, dtype, ndim, ops
+from scanopt.facts.operators import by_element
+from scanopt.facts.values import exponent, floating, has_axes, like, matrix, more_axes, of_dtype, vector
 
 
 @fact
@@ -132,19 +133,20 @@ def sum_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
 
 @law(
     licence="reassoc",
-    example=lambda X, x: (X * T.expand_dims(x, 1)).sum(axis=0),
+    example=lambda X, x: (T.expand_dims(x, 1) * X).sum(),
     never=(
-        lambda X, x: (X * T.expand_dims(x, 1)).sum(axis=1),
-        lambda x, y: (y * T.expand_dims(x, 1)).sum(axis=0),
-        lambda X, Y: (Y * T.expand_dims(X, 1)).sum(axis=0),
-        lambda X, x: (X * T.expand_dims(_small(x), 1)).sum(axis=0),
-        lambda X, p: (T.cast(X, "int64") * T.expand_dims(p, 1)).sum(axis=0),
+        lambda x, y: (T.expand_dims(x, 1) * y).sum(),
+        lambda X, Y: (T.expand_dims(X, 1) * Y).sum(axis=(0, 1)),
+        lambda X, x: (T.expand_dims(_small(x), 1) * X).sum(),
+        lambda X, p: (T.expand_dims(p, 1) * T.cast(X, "int64")).sum(),
     ),
 )
-def sum_of_rows_times_numbers(W: Value, x: Value, d: Text) -> Equation:
-    """(W * x[:, None]).sum(axis=0) = x @ W."""
+def total_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
+    """(x[:, None] * W).sum() = x @ W.sum(axis=1)."""
+    numbers, rows = _product(x, 0, W, 0)
     when = [vector(x), matrix(W), floating(x), of_dtype(x, d), of_dtype(W, d)]
-    return Equation(_sum(W * ops.expand_dims(x, axis=(1,)), 0), ops.dot(*_product(x, 0, W, 0)), when=when)
+    total = ops.sum(ops.expand_dims(x, axis=(1,)) * W, axis=(0, 1), keepdims=False)
+    return Equation(total, ops.dot(numbers, _sum(rows, 1)), when=when)
 
 
 @law(
@@ -187,13 +189,52 @@ def sum_of_rows_times_rows(X: Value, Y: Value, d: Text) -> Equation:
     licence="exact",
     stepwise=True,
     enabling=True,
-    example=lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(Y, 0)).sum(axis=1),
-    never=lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(T.expand_dims(Y, 0), 0)).sum(axis=1),
+    example=(lambda X, x: (X * T.expand_dims(x, 1)).sum(axis=0), lambda X, Y: (Y * T.expand_dims(X, 1)).sum(axis=2)),
+    never=(
+        lambda X, x: X * x,
+        lambda p, X: T.cast(X, "int64") * T.expand_dims(p, 1),
+        lambda X, x: X * T.expand_dims(_small(x), 1),
+    ),
 )
-def axis_in_front(X: Value, Y: Value) -> Equation:
-    """X[:, :, None] * Y[None] = X[:, :, None] * Y: broadcasting adds the first axis."""
-    left = ops.expand_dims(X, axis=(2,))
-    return Equation(left * ops.expand_dims(Y, axis=(0,)), left * Y, when=[matrix(Y)])
+def factor_with_an_axis_in_front(x: Value, Y: Value, k: Int, d: Text) -> Equation:
+    """Y * x[:, None] = x[:, None] * Y."""
+    factor = ops.expand_dims(x, axis=(k,))
+    return Equation(Y * factor, factor * Y, when=[floating(x), of_dtype(x, d), of_dtype(Y, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=(
+        lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(Y, 0)).sum(axis=1),
+        lambda X, Y: (T.expand_dims(T.exp(X), 1) * T.expand_dims(Y, 0)).sum(axis=2),
+    ),
+    never=(
+        lambda x, y: x * T.exp(y)[None],
+        lambda x, a: x * T.exp(a)[None],
+        lambda X, Y: T.dot(T.stack([X, X]), Y[None]),
+    ),
+)
+def axis_in_front(op: Op, X: Value, Y: Value) -> Equation:
+    """op(X, Y[None]) = op(X, Y) for an X of more axes than Y: broadcasting adds the first axis."""
+    return Equation(op(X, as_row(Y)), op(X, Y), when=[by_element(op), more_axes(X, Y), has_axes(Y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda X, Y: (T.expand_dims(Y, 0) * T.expand_dims(T.exp(X), 1)).sum(axis=2),
+    never=(
+        lambda x, y: T.exp(y)[None] * x,
+        lambda x, a: T.exp(a)[None] * x,
+        lambda X, Y: T.dot(Y[None], T.stack([X, X])),
+    ),
+)
+def axis_in_front_of_first(op: Op, X: Value, Y: Value) -> Equation:
+    """op(Y[None], X) = op(Y, X) for an X of more axes than Y."""
+    return Equation(op(as_row(Y), X), op(Y, X), when=[by_element(op), more_axes(X, Y), has_axes(Y)])
 
 
 @law(

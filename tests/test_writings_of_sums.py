@@ -45,6 +45,45 @@ WRITINGS: dict[str, tuple[Callable[..., Any], ...]] = {
     "a count": (lambda x, n, X, W: (x > 0.7).sum() + n, lambda x, n, X, W: T.where(x > 0.7, _ONE, _ZERO).sum() + n),
     "a slope of products": (lambda x, n, X, W: T.grad(T.tanh(T.dot(X, W)).sum(), W), _slope(_by_columns)),
     "a slope of a loop of products": (_slope_of_loop(T.dot), _slope_of_loop(_by_columns)),
+    "a slope of squares": (
+        lambda x, n, X, W: T.grad(((T.dot(X, x) - X[:, 0]) ** 2).sum(), x),
+        lambda x, n, X, W: T.grad(((X[:, 0] - T.dot(X, x)) ** 2).sum(), x),
+    ),
+    "scores": (
+        lambda x, n, X, W: T.dot(X, W.T),
+        lambda x, n, X, W: (X[:, None, :] * W[None, :, :]).sum(axis=-1),
+        lambda x, n, X, W: (W[None] * X[:, None]).sum(axis=2),
+    ),
+    "squares of rows": (
+        lambda x, n, X, W: (X**2).sum(axis=1),
+        lambda x, n, X, W: (X * X).sum(axis=1),
+        lambda x, n, X, W: scanopt.map(lambda v: T.dot(v, v), X)[0],
+    ),
+    "products of rows": (
+        lambda x, n, X, W: (T.exp(X) * T.tanh(X)).sum(axis=1),
+        lambda x, n, X, W: scanopt.map(T.dot, [T.exp(X), T.tanh(X)])[0],
+    ),
+    "running means": (
+        lambda x, n, X, W: T.cumsum(x) / T.arange(1, x.shape[0] + 1),
+        lambda x, n, X, W: T.cumsum(x) / (1 + T.arange(x.shape[0])),
+        lambda x, n, X, W: T.cumsum(x) / T.arange(1, x.shape[0] + 1, dtype="float64"),
+        lambda x, n, X, W: T.cumsum(x) / T.cumsum(T.ones_like(x)),
+        lambda x, n, X, W: scanopt.map(lambda i, x: x[: i + 1].mean(), T.arange(x.shape[0]), [x])[0],
+    ),
+    "running extremes": (
+        lambda x, n, X, W: T.cummax(x),
+        lambda x, n, X, W: -T.cummin(-x),
+        lambda x, n, X, W: scanopt.map(lambda i, x: x[: i + 1].max(), T.arange(x.shape[0]), [x])[0],
+    ),
+    "four side by side": (
+        lambda x, n, X, W: X[:-2] + X[2:] + X[1:-1] + X[1:-1],
+        lambda x, n, X, W: T.stack([X[:-2], X[2:], X[1:-1], X[1:-1]]).sum(axis=0),
+    ),
+    "weighted rows": (
+        lambda x, n, X, W: T.dot(X[:, 0], T.exp(X).sum(axis=1)),
+        lambda x, n, X, W: (X[:, 0][:, None] * T.exp(X)).sum(),
+    ),
+    "a row of what is transposed": (lambda x, n, X, W: T.exp(X[:, 2]), lambda x, n, X, W: T.exp(X.T)[2]),
 }
 
 

@@ -22,9 +22,20 @@ _EXACT = {
 """For a dtype of floats, the dtypes that have all of its values."""
 
 
+_CASTING = ("add", "subtract", "multiply", "divide")
+"""Operators that compute in the wider dtype of their arguments, to which they cast the other one."""
+
+_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
 def conversions(ops: Iterable[Op]) -> Iterator[Row]:
     """Facts about two operators in turn of which the first leaves no trace, and about reshapes of numbers."""
-    known = list(dict.fromkeys(op for op in ops if op.name in ("cast", "real", "reshape", "expand_dims")))
+    some = dict.fromkeys(ops)
+    known = [op for op in some if op.name in ("cast", "real", "reshape", "expand_dims")]
+    casts = [op for op in known if op.name == "cast" and op.options["dtype"] in ("float32", "float64")]
+    for op, h in product([op for op in some if op.name in _CASTING] if casts else (), casts):
+        d = h.options["dtype"]
+        yield from (("casts_beside", (op, h, d, e)) for e in _INTEGERS if np.result_type(d, e) == d)
     for op in known:
         shape = op.options["shape"] if op.name == "reshape" and "lead" not in op.options else ()
         if shape and all(n in (1, -1) for n in shape):

@@ -14,6 +14,8 @@ Row = tuple[str, tuple[Any, ...]]
 
 _IN_TURN = ("sum", "prod", "mean", "max", "min", "any", "all")
 _RUNNING = ("cumsum", "cumprod")
+_ALONG = {"sum": "cumsum", "prod": "cumprod", "max": "cummax", "min": "cummin"}
+"""What reduces rows, and what gives the results for the first row, the first two, and so on."""
 
 
 def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
@@ -23,13 +25,23 @@ def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
     for op in known:
         if op.name == "sum" and _is_plain(op) and 0 in op.options["axis"]:
             yield "adds_up_rows", (op,)
+        if (running := _running(op)) is not None:
+            yield "runs_along", (op, running)
         if op.name in _RUNNING and op.options["axis"] == 0:
             yield "runs_down_rows", (op,)
 
 
 def related_reductions(ops: Iterable[Op]) -> list[Op]:
-    """The reductions that do at once what two of these do in turn."""
-    return [op for _, _, op in _in_two(list(ops))]
+    """The reductions that do at once what two of these do in turn, and those that give all results on the way."""
+    known = list(ops)
+    return [*(op for _, _, op in _in_two(known)), *(g for op in known if (g := _running(op)) is not None)]
+
+
+def _running(op: Op) -> Op | None:
+    """The operator that gives the results of a reduction for the first row, for the first two, and so on."""
+    if op.name in _ALONG and _is_plain(op) and op.options["axis"] == (0,):
+        return Op.make(_ALONG[op.name], axis=0)
+    return None
 
 
 def _in_two(ops: Iterable[Op]) -> Iterator[tuple[Op, Op, Op]]:

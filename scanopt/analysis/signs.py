@@ -15,7 +15,7 @@ __all__ = ["facts_of_signs", "opposite_operators"]
 
 _ODD = {"arcsinh", "arctan", "arctanh", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh"}
 _EVEN = {"cos", "cosh"}
-_EXTREMES = {"max": "min", "min": "max"}
+_EXTREMES = {"max": "min", "min": "max", "cummax": "cummin", "cummin": "cummax"}
 _PLACES = {"argmax": "argmin", "argmin": "argmax"}
 _KEEPING_FLOATS = {
     **dict.fromkeys((*_ODD, *_EVEN, *_EXTREMES, "exp", "sigmoid", "sqrt"), 1),

@@ -234,8 +234,8 @@ def _contracted(work: Work) -> float | None:
     """The length that a product adds up along, None where nothing says it."""
     assert work.op is not None
     match work.op.name, work.args:
-        case "dot" | "matmul", (a, _):
-            return float(a.shape[-1] or 0)
+        case "dot" | "matmul", (a, b):  # where only one of both is known, the other one is a guess, maybe larger
+            return float(max(a.shape[-1] or 0, b.shape[-2 if b.ndim > 1 else -1] or 0))
         case "tensordot", (a, _):
             return math.prod(float(a.shape[i] or 0) for i in work.op.options["axes"][0])
     return None

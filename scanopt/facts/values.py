@@ -7,7 +7,8 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 
 __all__ = [
     "above_zero", "at_least", "equal_rows", "exponent", "float64", "float_vector", "floating", "forward", "has_axes",
-    "has_so_many_axes", "int64", "integer", "less", "like", "matrix", "moderate", "nothing", "of_dtype", "over_one",
+    "has_so_many_axes", "int64", "integer", "less", "like", "matrix", "moderate", "more_axes", "nothing", "of_dtype",
+    "over_one",
     "positive", "power_of_two", "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar",
     "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
@@ -99,6 +100,12 @@ def float_vector(v: Value) -> Body:
 def of_dtype(v: Value, d: Text) -> Body:
     """v has dtype d."""
     return (d.is_(dtype(v)),)
+
+
+@query
+def more_axes(x: Value, y: Value, *, m: Int, n: Int) -> Body:
+    """x has more axes than y."""
+    return n.is_(ndim(x)), m.is_(ndim(y)), n >= m + 1
 
 
 @query

@@ -39,7 +39,7 @@ MEANINGS: dict[str, Meaning] = {}
 _FIRST = (
     "runs_all", "liftable", "liftable_until", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step",
     "same_steps", "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector",
-    "float_vector", "matrix", "has_axes", "has_so_many_axes",
+    "float_vector", "matrix", "has_axes", "has_so_many_axes", "more_axes",
 )  # fmt: skip
 """Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
 

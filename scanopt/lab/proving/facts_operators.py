@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement, product
 from typing import Any
 
+from scanopt.array.op import Op
 from scanopt.calculus.terms import Term, Text
 from scanopt.lab.proving.arrays import SymbolicArray, filled, joined
 from scanopt.lab.proving.entries import cast, lifted, symbol, z3
 from scanopt.lab.proving.facts import MEANINGS, Meaning, fact, scalar_of
 from scanopt.lab.proving.model import Model
-from scanopt.lab.proving.operators import pointwise, unrolled
+from scanopt.lab.proving.operators import applied, pointwise, unrolled
 from scanopt.lab.proving.unknown import UnknownFunction, of_entries
 
 __all__ = ["closed", "dtype_of", "for_all"]
@@ -130,6 +131,19 @@ def undoes(m: Model, g: Term, op: Term) -> None:
             for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
 
 
+@fact
+def casts_beside(m: Model, op: Term, h: Term, d: Text, e: Text) -> None:
+    dtype, other = dtype_of(m, d), dtype_of(m, e)
+    of_one = UnknownFunction(m, f"{op.head} of one dtype")
+    of_entries(m, [of_one])
+
+    def cast_to(x: SymbolicArray) -> SymbolicArray:
+        return filled(dtype, x.shape, [cast(entry, x.dtype, dtype) for entry in x.entries])
+
+    m.operators[h.head] = cast_to
+    m.operators[op.head] = lambda *xs: of_one(*(cast_to(x) if x.dtype == other else x for x in xs))
+
+
 def _closed_form(
     kinds: str, last: bool, step: Callable[[Model, UnknownFunction], Callable[..., SymbolicArray]]
 ) -> Meaning:
@@ -188,6 +202,19 @@ def cumulates_from_itself(m: Model, h: Term, g: Term) -> None:
     for d in m.dtypes:
         f = step.function((d, d))
         for_all(m, [d], lambda x, f=f: f(x, x) == x)
+
+
+@fact
+def runs_along(m: Model, op: Term, g: Term) -> None:
+    reduce = Op.make(m.choose(f"{op}", ("sum", "prod", "max", "min")), axis=(0,), keepdims=False)
+
+    def along(x: SymbolicArray) -> SymbolicArray:
+        rows = [x.row(t) for t in range(x.shape[0])]
+        first = (joined(x.dtype, rows[: t + 1], x.shape[1:]) for t in range(len(rows)))
+        return joined(x.dtype, [applied(m, reduce, [some]) for some in first], x.shape[1:])
+
+    m.operators[op.head] = lambda *xs: applied(m, reduce, xs)
+    m.operators[g.head] = along
 
 
 MEANINGS |= {

@@ -39,6 +39,11 @@ def sums_alike(m: Model, x: Term) -> None:
 
 
 @fact
+def more_axes(m: Model, x: Term, y: Term) -> None:
+    m.assume(len(m.type_of(x)[1]) > len(m.type_of(y)[1]))
+
+
+@fact
 def in_each_row(m: Model, v: Term, X: Term, y: Term) -> None:
     for x, shapes in ((X, _ROWS), (y, _IN_EACH)):
         m.types[x.head] = m.choose(f"dtype of {x}", m.dtypes), m.choose(f"shape of {x}", shapes)

@@ -116,6 +116,8 @@ def _moved(
 ) -> SymbolicArray:
     count = len(xs) if op.name in _ALL_DATA else 1
     rest = numbers[count:]
+    if op.name == "getitem" and xs[0].shape[:1] == (0,) and all(isinstance(e, tuple) for e in op.options["index"]):
+        rest = [np.int64(0) if x is None else x for x in rest]  # no rows, by whatever bound
     if any(x is None for x in rest):
         raise NotImplementedError(f"{op.name} with places that are not known")
     try:

@@ -23,8 +23,12 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
-    if not _along_one(op) or shape is None or m.rounds(dtype):
+    if shape is None or m.rounds(dtype) or op.options["keepdims"] or not op.options["axis"]:
         return unknown_whole(m, op, dtype, shape or (), xs)
+    *first, last = sorted(op.options["axis"])
+    if first:  # along several axes: along the last one, then along the others
+        rows = _sum(m, Op.make("sum", **{**op.options, "axis": (last,)}), xs)
+        return _sum(m, Op.make("sum", **{**op.options, "axis": tuple(first)}), [rows])
     return total(m, _entries(op, x), dtype, shape)
 
 
