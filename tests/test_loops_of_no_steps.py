@@ -13,7 +13,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt import ifelse
+from scanopt import ifelse, lax
 
 X, w, k, p, n = T.dmatrix("X"), T.dvector("w"), T.lscalar("k"), T.lvector("p"), T.lscalar("n")
 INPUTS = [X, w, k, p, n]
@@ -179,6 +179,23 @@ def test_operators_that_may_raise_leave_loops_and_wait_for_a_row() -> None:
     assert f(np.arange(8.0).reshape(2, 4), 3).tolist() == [3, 7]
     known = scanopt.function([X, k], scanopt.map(lambda v, k: v[k], X[:3] * T.ones((3, 1)), [k])[0])
     assert "loop" not in str(known.program)
+
+
+def test_operators_that_laws_made_wait_for_a_row_too() -> None:
+    """The parts of w that an inner loop reads one by one are read together, once, before the outer loop."""
+
+    def step(s: Any, w: Any) -> Any:
+        weighed = lambda i, total: total + w[i] * T.tanh(s + T.cast(i, "float64"))  # noqa: E731
+        return T.tanh(lax.fori_loop(0, 3, weighed, T.constant(np.array(0.0))))
+
+    f = scanopt.function([w, n], scanopt.scan(step, None, T.constant(np.array(0.5)), [w], n_steps=n)[0])
+    before, inside = str(f.program).split("loop loop0")
+    assert "getitem" in before
+    assert "w[" not in inside
+    assert f(np.arange(3.0), 4).shape == (4,)
+    assert f(np.zeros(0), 0).shape == (0,)
+    with pytest.raises(IndexError):
+        f(np.zeros(2), 1)
 
 
 @pytest.mark.parametrize(("stop", "rows"), [(False, 4), (True, 1), (None, 0)])

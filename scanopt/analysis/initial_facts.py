@@ -77,6 +77,7 @@ class GivenFacts:
         self._dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
         self._choices = any(f.operator == IFELSE for _, f in g.forms())
         self.operators = _own_operators(g, self._made)
+        self._written = {f.operator for _, f in g.forms()}
         self._of_states = (*constants_of_states(g),)
         self._consts = (*_constants(g, self._of_states),)
 
@@ -118,6 +119,7 @@ class GivenFacts:
         for op in new:
             yield from _facts_of(op, self._dtypes, self._fp)
         yield from _safe(new, self._choices)
+        yield from (("guarded_by", (op, when_runs(op))) for op in new if op not in self._written and _may_wait(op))
         yield from (("unexpanded", (op,)) for op in new if op not in self._made.whole)
         yield from facts_of_parts(self._g, ops)
         yield from facts_of_whole_arrays(ops)
@@ -206,11 +208,16 @@ def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if fits_in_any_case(g, f.operator, f.args):
                 yield "harmless", (i,)
-            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES and not f.operator.spec.effect:
+            elif _may_wait(f.operator):
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
     fitting = lengths().fitting if asked else frozenset[int]()
     yield from (("fits", (i,)) for i in asked if i in fitting)
+
+
+def _may_wait(op: Op) -> bool:
+    """Whether an operator may run before a loop, if the loop takes a step."""
+    return op.can_raise and op.name != "ifelse" and op.cost not in _OF_MATRICES and not op.spec.effect
 
 
 _TOGETHER = ("concatenate", "stack")
