@@ -31,7 +31,8 @@ class Finder:
         if home not in PACKAGES or own.startswith("_"):
             return None
         found = getattr(sys.modules[home], own, None)
-        if isinstance(found, ModuleType | Namespace) or (isinstance(found, FunctionType) and vars(found)):
+        ours = isinstance(found, ModuleType) and found.__name__.startswith("scanopt.")
+        if ours or isinstance(found, Namespace) or (isinstance(found, FunctionType) and vars(found)):
             return ModuleSpec(name, _Loader(found), is_package=True)  # type: ignore[arg-type]  # has what is called
         if own in ABSENT and found is None:
             raise ModuleNotFoundError(f"No module named {name!r}; {ABSENT[own]}", name=name)

@@ -18,13 +18,15 @@ from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph
 
 _LOOPS = ("power", "cumulative sum", "smoothing", "network", "lstm", "spring", "kalman", "logistic")
+_CHECKS = 10.0
+"""What it takes to find out whether the first part has a step, in the unit of costs."""
 
 
 @pytest.mark.share(3)
 @pytest.mark.parametrize("program", _LOOPS)
 def test_parts_cost_what_the_whole_costs(program: str) -> None:
     plain, way = cost(program, Writer()), [*IN_PARTS][_LOOPS.index(program) % 3]
-    assert cost(program, IN_PARTS[way]) <= 1.01 * plain, way
+    assert cost(program, IN_PARTS[way]) <= 1.01 * plain + _CHECKS, way
     assert program in PROGRAMS
 
 

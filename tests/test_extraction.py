@@ -445,7 +445,7 @@ def test_loops_that_are_one_run_twice_where_that_is_cheaper() -> None:
 
 
 @pytest.mark.share(2)
-@pytest.mark.parametrize(("seed", "proven", "share"), [(19, False, 0.7), (54, True, 1.0), (104, True, 1.0)])
+@pytest.mark.parametrize(("seed", "proven", "share"), [(19, False, 0.71), (54, True, 1.0), (104, True, 1.0)])
 def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven: bool, share: float) -> None:
     """Lengths that are assumed for inputs of these gradients do not fit to those that are constants.
 

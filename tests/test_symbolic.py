@@ -60,7 +60,11 @@ def test_proofs_use_no_law_of_a_wider_licence(proofs: Proofs) -> None:
     assert proofs.derivable(needs_a_faster_law) is None
 
 
-MIRRORED = {"product_from_the_left": ("product_from_the_right",), "product_from_the_right": ("product_from_the_left",)}
+_PAIRS = [
+    ("product_from_the_left", "product_from_the_right"), ("sum_of_squares", "product_with_itself"),
+    ("rows_multiplied_by_themselves", "rows_times_themselves"),
+]  # fmt: skip
+MIRRORED = {x: (y,) for pair in _PAIRS for x, y in (pair, pair[::-1])}
 """One equation read in both ways: as equations one says what the other says, as rewriting both are needed."""
 
 

@@ -163,7 +163,7 @@ ROWS: dict[str, tuple[list[Variable], Any, str]] = {
     "numbers into vectors": ([x, y], trace(lambda v, s: s + v, x, y[:3]), "ufunc='add'"),
     "backwards": ([x, a], trace(lambda v, s: s + v, x, a, go_backwards=True), "ufunc='add'"),
     "average": ([x, a, b], trace(lambda v, s, b: (1 - b) * s + b * v, x, a, b), "lfilter("),
-    "smoothing": ([x, a, b], trace(lambda v, s, b: s + b * (v - s), x, a, b), "lfilter("),
+    "smoothing": ([x, a, b], trace(lambda v, s, b: s + b * (v - s), x, a, b), "regrouped_smoothing("),
     "AR(2)": (
         [x, y, a, b],
         trace(lambda e, r, s, a, b: a * s + b * r + e, x, dict(initial=y[:2], taps=[-2, -1]), [a, b]),

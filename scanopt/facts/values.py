@@ -8,8 +8,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 __all__ = [
     "above_zero", "at_least", "equal_rows", "exponent", "float64", "float_vector", "floating", "forward", "has_axes",
     "has_so_many_axes", "int64", "integer", "less", "like", "matrix", "moderate", "more_axes", "nothing", "of_dtype",
-    "over_one",
-    "positive", "power_of_two", "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar",
+    "over_one", "positive", "power_of_two", "reciprocal_of_power", "same_numbers", "same_sums", "same_type", "scalar",
     "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
 
