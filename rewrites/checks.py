@@ -50,6 +50,17 @@ def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
     return Equation(ops.given(x, n)[-k:], ops.given(x[-k:], n))
 
 
+def _summed(n: Any) -> Any:
+    """A step that adds up numbers, at least one, in a loop of n steps."""
+    start = T.constant(0.0, dtype="float64")
+
+    def step(v: Any, s: Any, *held: Any) -> Any:
+        added = lambda i, a: a + T.tanh(s * T.cast(i, "float64"))  # noqa: E731
+        return T.tanh(v + scanopt.scan(added, T.arange(*held or [n]), [start])[0][-1])
+
+    return step
+
+
 def _row_sums(X: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, X, T.zeros_like(X[0]))[0]
 
@@ -57,8 +68,11 @@ def _row_sums(X: Any) -> Any:
 @law(
     licence="exact",
     enabling=True,
-    example=lambda k: scanopt.scan(lambda s: T.maximum(s, s), None, [k], n_steps=2)[0][-1],
-    never=lambda X: T.exp(_row_sums(X)),
+    example=(
+        lambda k: scanopt.scan(lambda s: T.maximum(s, s), None, [k], n_steps=2)[0][-1],
+        lambda x: scanopt.scan(_summed(3), x, [x[0]])[0],
+    ),
+    never=(lambda X: T.exp(_row_sums(X)), lambda x, n: scanopt.scan(_summed(n), x, [x[0]], [n])[0]),
 )
 def given_in_any_case(x: Value, n: Value) -> Equation:
     """What is given if a number is not 0 is given if that is a positive constant."""

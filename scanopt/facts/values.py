@@ -202,5 +202,6 @@ def small_integer(v: Value) -> None:
 
 
 @fact
-def positive(v: Value) -> None:
-    """v is a positive int64 constant far from the limits of int64 (given)."""
+def positive(v: Value, *, c: Clock, x: Value) -> Rules:
+    """v is a positive int64 constant far from the limits of int64 (given), or one that a loop holds."""
+    yield when(v.is_(hold(c, x)), positive(x)).then(positive(v))

@@ -96,6 +96,7 @@ WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "before 0 runs_all(c)": "state_of_sequence, never 1",
     "is_true 0 is_true(x)": "last_of_first_step, never 1",
     "is_false 0 is_false(x)": "held condition",
+    "positive 0 positive(x)": "given_in_any_case, never 1",
     "safe 0 safe(op)": "rows before the last",
     "quiet 0 quiet(op)": "hidden rows",
     "sure 0 quiet(op)": "lazy_choice_as_where, never 0",
