@@ -25,31 +25,26 @@ def _decomposed(node: Decomposed, w: Lowering) -> None:
     if node.op == "qr_r_raw":
         _orthogonal(node, w)
         return
-    a, out = w.whole(w.value(node.args[0]), dims, DOUBLE), w.place(node.out)
+    a, out = _packed(w.whole(w.value(node.args[0]), dims, DOUBLE), dims), w.place(node.out)
     if len(axes) == 1:
         values = _made(w, axes)
-        _call(w, node.op, (_packed(a, dims), values), _lengths(node, dims, least))
+        _call(w, node.op, (a, values), (m,) if node.op.startswith("eig") else (m, n, least))
         w.code += w.copied(values, out, ZERO, axes, node.dtype)
     elif node.op.startswith("svd"):
         full = node.op == "svd_f"
         rank = Do("minimum", (m, n), INDEX, INDEX) if full else least
         u, vh = _made(w, (m, m if full else least)), _made(w, (n if full else least, n))
         values = _packed(w.scratch(DOUBLE, (least,)), (rank,))
-        _call(w, node.op, (_packed(a, dims), u, values, vh), (m, n, rank))
+        _call(w, node.op, (a, u, values, vh), (m, n, rank))
         if full:
             w.code += w.copied(Scalar(Lit(0.0, node.dtype), node.dtype), out, ZERO, axes)
         turned = Array(vh.pointer, vh.axes[::-1], vh.strides[::-1], DOUBLE)
         _put(w, out, (values, u, turned), least, node.dtype)
     else:
         values, vectors = _made(w, (n,)), _made(w, dims)
-        _call(w, node.op, (_packed(a, dims), values, vectors), _lengths(node, dims, least))
+        _call(w, node.op, (a, values, vectors), (m,))
         _put(w, out, (values, vectors), n, node.dtype)
     w.code.append(failing_at_nan(out, axes, node.dtype, w))
-
-
-def _lengths(node: Decomposed, dims: Axes, least: Expr) -> Axes:
-    """The lengths in the signature of an inner loop: of eigenvalues (m,m), of others (m,n) and the lesser one."""
-    return (dims[0],) if node.op.startswith("eig") else (*dims, least)
 
 
 def _orthogonal(node: Decomposed, w: Lowering) -> None:
@@ -80,7 +75,7 @@ def _packed(pointer: str, axes: Axes) -> Array:
 
 
 def _call(w: Lowering, loop: str, arrays: Sequence[Array], lengths: Axes) -> None:
-    """Write a call of an inner loop for one matrix."""
+    """Write a call of an inner loop for one matrix.  lengths: those that its signature names, in order."""
     strides = (times(s, item_size(DOUBLE)) for x in arrays for s in x.strides)
     slot = w.slot(loop, (DOUBLE,) * len(arrays))
     pointers = tuple(x.pointer for x in arrays)

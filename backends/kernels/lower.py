@@ -40,7 +40,7 @@ from scanopt.backends.kernels.places_once import with_places_compared_once
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.states_again import with_states_computed_again
-from scanopt.backends.kernels.wide_truths import with_wide_truths
+from scanopt.backends.kernels.wide_truths import widen_truths
 
 __all__ = ["lowered"]
 
@@ -68,7 +68,8 @@ def lowered(
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
     code = without_first_arrays(code, w)
     if not device:
-        code = with_wide_truths(with_places_compared_once(without_dead_stores(code, w)), w)
+        code = with_places_compared_once(without_dead_stores(code, w))
+        widen_truths(code, w)
     return w.recipe(code, w.taken or "t")
 
 

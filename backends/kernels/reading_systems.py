@@ -11,11 +11,11 @@ from scanopt.backends.kernels.nodes import Decomposed, Factored, Map, Single, So
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
-__all__ = ["DECOMPOSITIONS", "decomposed_nodes", "factored_nodes", "solve_nodes"]
+__all__ = ["decomposed_nodes", "factored_nodes", "solve_nodes"]
 
 Types = dict[str, TensorType]
 
-DECOMPOSITIONS = {
+_DECOMPOSITIONS = {
     # operator and its options: NumPy's inner loop, and how many arrays it takes and gives
     ("eigh", True): ("eigh_lo", 3), ("eigh", False): ("eigh_up", 3), ("svd", False): ("svd_s", 4),
     ("svd", True): ("svd_f", 4), ("qr", False): ("qr_r_raw", 2), ("spectrum", "svd"): ("svd", 2),
@@ -65,7 +65,7 @@ def decomposed_nodes(step: Compute, types: Types) -> Iterator[Single]:
     """Read decompositions of one matrix, which np.linalg computes in double precision."""
     (a,), dtype = step.args, step.type.dtype
     (option,) = step.op.options.values()
-    name, arrays = DECOMPOSITIONS.get((step.op.name, option), ("", 0))
+    name, arrays = _DECOMPOSITIONS.get((step.op.name, option), ("", 0))
     fits = types[a].ndim == 2 and types[a].dtype == dtype and dtype in ("float32", "float64")
     if fits and name and inner_loop(name, ("float64",) * arrays) is not None:
         yield Decomposed(step.out, step.args, dtype, name)

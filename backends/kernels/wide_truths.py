@@ -1,4 +1,4 @@
-"""A pass on statements: truth values of a state take two bytes where loops compute them beside numbers of eight bytes.
+"""A pass on declarations: truth values of a state take two bytes where loops compute them beside eight-byte numbers.
 
 Compilers vectorize a loop for as many elements as a register has of the smallest type in it: with truth values of one
 byte that is 32 elements, and rows of fewer elements, and what is left of longer ones, go one by one.
@@ -14,13 +14,13 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
-__all__ = ["with_wide_truths"]
+__all__ = ["widen_truths"]
 
 _WIDE = "int16"
 
 
-def with_wide_truths(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
-    """Return the statements of a kernel with such scratch arrays widened."""
+def widen_truths(code: Sequence[Stmt], w: Lowering) -> None:
+    """Declare such scratch arrays of a kernel, and pointers into them, with the wider dtype."""
     narrow = {f"g{i}": i for i, g in enumerate(w.given) if g.kind == "scratch" and g.dtype == "bool"}
     every = [*inside([*w.head, *code])] if narrow else []
     together = {name: {name} for name in narrow}
@@ -38,7 +38,6 @@ def with_wide_truths(code: Sequence[Stmt], w: Lowering) -> list[Stmt]:
     for i in (narrow[name] for name in wide if name in narrow):
         w.given[i] = replace(w.given[i], dtype=_WIDE)
     w.head[:] = [replace(x, dtype=_WIDE) if isinstance(x, Declare) and x.name in wide else x for x in w.head]
-    return [*code]
 
 
 def _computed_beside_numbers(every: Sequence[Stmt], names: Set[str], size: Mapping[str, float]) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op
+from scanopt.facts.values import INTEGERS
 
 __all__ = ["conversions"]
 
@@ -25,7 +27,11 @@ _EXACT = {
 _CASTING = ("add", "subtract", "multiply", "divide")
 """Operators that compute in the wider dtype of their arguments, to which they cast the other one."""
 
-_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+@cache
+def _cast_beside(d: str) -> tuple[str, ...]:
+    """The dtypes of integers and truth values that such an operator casts to the dtype d beside them."""
+    return tuple(e for e in ("bool", *INTEGERS) if np.result_type(d, e) == d)
 
 
 def conversions(ops: Iterable[Op]) -> Iterator[Row]:
@@ -35,7 +41,7 @@ def conversions(ops: Iterable[Op]) -> Iterator[Row]:
     casts = [op for op in known if op.name == "cast" and op.options["dtype"] in ("float32", "float64")]
     for op, h in product([op for op in some if op.name in _CASTING] if casts else (), casts):
         d = h.options["dtype"]
-        yield from (("casts_beside", (op, h, d, e)) for e in _INTEGERS if np.result_type(d, e) == d)
+        yield from (("casts_beside", (op, h, d, e)) for e in _cast_beside(d))
     for op in known:
         shape = op.options["shape"] if op.name == "reshape" and "lead" not in op.options else ()
         if shape and all(n in (1, -1) for n in shape):

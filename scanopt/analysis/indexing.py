@@ -94,8 +94,8 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
     known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze", "getitem")))
     for outer, inner in product(known, known):
         match outer.name, inner.name:
-            case "getitem", "transpose" if (index := _before_turning(outer, inner.options["axes"])) is not None:
-                yield "part_of_part", (outer, inner, Op.make("getitem", index=index))
+            case "getitem", "transpose" if (part := _before_turning(outer, inner)) is not None:
+                yield "part_of_part", (outer, inner, part)
             case "getitem", "expand_dims" if _only_entry(outer) == inner.options["axis"]:
                 yield "undone", (outer, inner)
             case "squeeze", "expand_dims" if outer.options["axis"] == inner.options["axis"]:
@@ -110,15 +110,17 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                 pass
 
 
-def _before_turning(op: Op, axes: Sequence[int]) -> tuple[Entry, ...] | None:
-    """The index that takes of an array what op takes of it transposed, where the axes that are left are in order."""
-    index = op.options["index"]
+def _before_turning(op: Op, transpose: Op) -> Op | None:
+    """The part of an array that op takes of it transposed, where the axes that are left are in order."""
+    index, axes = op.options["index"], transpose.options["axes"]
     if len(index) > len(axes) or not all(_basic(entry) and not _given(entry) for entry in index) or "newaxis" in index:
         return None
     entries = dict(zip(axes, (*index, *[_ALL] * (len(axes) - len(index))), strict=True))
     left = [axis for axis in axes if not isinstance(entries[axis], int)]
     taken = max((axis for axis in axes if entries[axis] != _ALL), default=-1)
-    return tuple(entries[axis] for axis in range(taken + 1)) if left == sorted(left) and taken >= 0 else None
+    if left != sorted(left) or taken < 0:
+        return None
+    return Op.make("getitem", index=tuple(entries[axis] for axis in range(taken + 1)))
 
 
 def entries_taken(ops: Iterable[Op]) -> Iterator[Row]:
@@ -256,8 +258,8 @@ def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
 def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
     """The operators into which these parts are taken in two, and those that count the rows that they need."""
     made = [op for _, row in in_two(ops) for op in row[1:]]
-    turned = [row[2] for fact, row in arrangements(ops) if fact == "part_of_part"]
-    made += [op for op in turned if op.name == "getitem"]
+    taking, turning = ([op for op in dict.fromkeys(ops) if op.name == name] for name in ("getitem", "transpose"))
+    made += [part for pair in product(taking, turning) if (part := _before_turning(*pair)) is not None]
     if any(op.key == _JOIN for op in ops):
         made += [g for op in ops if (entry := _entry(op)) is not None for _, (_, _, g) in of_two(entry, 1)]
     entries = (entry for op in (*ops, *made) if (entry := _computed(op)) is not None)
