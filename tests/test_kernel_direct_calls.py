@@ -1,5 +1,7 @@
 """Functions of few numbers that kernels call without NumPy's loop: the bits are those of the loop."""
 
+import ctypes
+import platform
 from typing import Any
 
 import numpy as np
@@ -108,6 +110,24 @@ def test_what_stands_for_no_loop() -> None:
     assert not lanes_of("exp", ("float32", "float32"))  # NumPy has that written out
     assert not lanes_of("exp", ("float32", "float64"))
     assert not direct_address("direct sqrt", "float64")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="of these processors we know which loops call what")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", [*UFUNCS, "arctan2", "fmod", "hypot", "power"])
+def test_a_function_is_one_that_the_loop_calls_on_this_processor(name: str, dtype: str) -> None:
+    """A processor without AVX-512 has no use for NumPy's functions of a vector register: the loop calls others."""
+    f, lanes = getattr(np, name), lanes_of(name, (dtype,))
+    assert lanes <= 1 or np._core._multiarray_umath.__cpu_features__["AVX512F"]  # type: ignore[attr-defined]
+    if lanes != 1 or name == "tanh":  # of one register; of coefficients
+        return
+    number = ctypes.c_double if dtype == "float64" else ctypes.c_float
+    called = ctypes.CFUNCTYPE(number, *[number] * f.nin)(direct_address(f"direct {name}", dtype))
+    values = [abs(drawn(dtype, i)) for i in range(f.nin)]
+    with np.errstate(all="ignore"):
+        found, expected = np.array([called(*x) for x in zip(*values, strict=True)], dtype), f(*values)
+    same = (found == expected) & (np.signbit(found) == np.signbit(expected))
+    assert (same | (np.isnan(found) & np.isnan(expected))).all()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -30,6 +30,8 @@ _WRITTEN_OUT = {("exp", "float32"), ("log", "float32"), ("sin", "float32"), ("co
 _OF_C = {("sin", "float64"), ("cos", "float64")}
 """NumPy's loops for these call the C library, although NumPy brings vector functions."""
 _LANES = {"float64": "8", "float32": "f16"}
+_AVX512 = ("AVX512_SKX", "X86_V4")
+"""How versions of NumPy name what the processor must have for its vector functions."""
 _BYTES = 64
 _TEST = """\
 #if WIDTH == 1
@@ -101,6 +103,12 @@ def _library() -> ctypes.CDLL | None:
         return None
 
 
+def _calls_vectors() -> bool:
+    """Whether NumPy's loops call its functions of a vector register here: these need AVX-512."""
+    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+    return any(features.get(name) for name in _AVX512)
+
+
 @cache
 def _found(ufunc: str, dtype: str) -> tuple[int, int]:
     """The address of the function (tanh: of its coefficients) and how many numbers it takes; zeros if there is none."""
@@ -109,8 +117,8 @@ def _found(ufunc: str, dtype: str) -> tuple[int, int]:
     library, name = _library(), _NAMES.get(ufunc)
     if library is None or name is None or dtype not in _LANES or (ufunc, dtype) in _WRITTEN_OUT:
         return 0, 0
-    end = _LANES[dtype]
-    own = [] if (ufunc, dtype) in _OF_C else [f"__svml_{name}{end}_ha", f"__svml_{name}{end}"]
+    end, by_vectors = _LANES[dtype], _calls_vectors() and (ufunc, dtype) not in _OF_C
+    own = [f"__svml_{name}{end}_ha", f"__svml_{name}{end}"] if by_vectors else []
     lanes = _BYTES // np.dtype(dtype).itemsize
     for symbol, count in (*((s, lanes) for s in own), (name if dtype == "float64" else f"{name}f", 1)):
         if hasattr(library, symbol):
