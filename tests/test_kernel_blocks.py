@@ -60,6 +60,49 @@ def test_blocks_give_the_bits_of_the_interpreter(made: Callable[..., Any], lengt
         assert f"[{BLOCK}];" in str(f.kernels[0])
 
 
+def columns(x: Any, n: Any, places: Any) -> Any:
+    """Two states that start from columns of a matrix."""
+    found, _ = scanopt.scan(lambda a, b: [b * 0.7 - a, a * 0.3 + b], outputs_info=[x[:, 0], x[:, 1]], n_steps=n)
+    return [s[-1] for s in found]
+
+
+def turned(x: Any, n: Any, places: Any) -> Any:
+    """A state that starts from the transpose of a matrix."""
+    return scanopt.scan(lambda a: a * 0.7 - 1 / (1 + a * a), outputs_info=x.T, n_steps=n)[0][-1]
+
+
+def backwards(x: Any, n: Any, places: Any) -> Any:
+    """A state that starts from every second element of a column, last first."""
+    return scanopt.scan(lambda a: a * 0.7 - 1 / (1 + a * a), outputs_info=x[::-2, 1], n_steps=n)[0][-1]
+
+
+def looked_up(x: Any, n: Any, places: Any) -> Any:
+    """States that start from rows and columns at places."""
+    step = lambda a: a * 0.7 - 1 / (1 + a * a)  # noqa: E731
+    return [scanopt.scan(step, outputs_info=s, n_steps=n)[0][-1] for s in (x[places], x[places, 1])]
+
+
+def done(x: Any, n: Any, places: Any) -> Any:
+    """A loop that ends when all elements are done."""
+
+    def step(a: Any) -> Any:
+        over = abs(a) < 0.5
+        return T.where(over, a, a * 0.75), scanopt.until(T.all(over))
+
+    return scanopt.scan(step, outputs_info=x[:, 1], n_steps=n)[0][-1]
+
+
+@pytest.mark.parametrize("made", [columns, turned, backwards, looked_up, done])
+def test_states_start_from_elements_that_lie_apart(made: Callable[..., Any]) -> None:
+    x, n, places = T.dmatrix("x"), T.lscalar("n"), T.lvector("places")
+    f = scanopt.function([x, n, places], made(x, n, places), fp="exact", backend="c", on_unused_input="ignore")
+    for length in (5, 9, FEW + 3, BLOCK + 7):
+        rng = np.random.default_rng(length)
+        values = rng.normal(size=(length, 2)), 5, rng.integers(0, length, length + 2)
+        for y, z in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_array_equal(y, z)
+
+
 # ---- loops of each element, which end when it is done ----
 
 

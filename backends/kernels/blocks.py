@@ -36,7 +36,8 @@ from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
 from scanopt.backends.kernels.places_changed import changes_few
 from scanopt.backends.kernels.stages import is_few
-from scanopt.backends.kernels.values import Axes, Scalar, element_of
+from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, packed
+from scanopt.program.ir import CarriedState
 
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
 
@@ -127,6 +128,17 @@ def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
     return isinstance(value, Scalar) or value.fills(axes) or product(value.axes) == ONE
 
 
+def _first_row(state: CarriedState, axes: Axes, w: Lowering) -> Value:
+    """The initial value of a state, copied if its elements cannot be found where they lie, given one place for all."""
+    value = w.value(state.init)
+    if isinstance(value, Scalar) or value.packed:
+        return value
+    if len(axes) == 1 and not value.picks:
+        return Array(value.pointer, value.axes[1:], value.strides[1:], value.dtype)
+    row = (ONE, *axes)
+    return Array(w.whole(value, row, value.dtype), row, packed(row), value.dtype)
+
+
 def write_blocks(
     node: Nested,
     plan: Blocked,
@@ -172,7 +184,7 @@ class _Blocks:
         size: Expr,
     ) -> None:
         self.node, self.plan, self.w, self.emit, self.steps, self.size = node, plan, w, emit, steps, size
-        self.outs = outs
+        self.outs, self.first = outs, [_first_row(s, plan.axes, w) for s in node.loop.states]
         self.most, self.every = (w.variable(INDEX), w.variable("bool")) if plan.done else ("", "")
         self.flags = w.fresh("s")
 
@@ -189,7 +201,7 @@ class _Blocks:
         if self.plan.done:
             body.append(Declare(self.flags, "bool", self.plan.size))
         i = w.fresh("i")
-        first = [element_of(w.value(s.init), [plus(start, Var(i))], size) for s in states]
+        first = [element_of(x, [plus(start, Var(i))], size) for x in self.first]
         body.append(For(i, width, tuple(Store(name, Var(i), x) for name, x in zip(kept, first, strict=True))))
         body += self._steps(start, width, kept, others)
         i, places = w.fresh("i"), places | others
