@@ -147,6 +147,19 @@ def test_sums_products_and_averages(dtype: str) -> None:
     assert any("kernels compiled" in k.state for k in f.kernels), f.kernels
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_products_are_not_contracted_where_numpy_rounds_both(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As NumPy without FMA does on a processor that has it."""
+    monkeypatch.setattr(complex_operations, "_fused", lambda op, dtype: False)
+    x = T.tensor3("x", dtype=dtype)
+    f = scanopt.function([x], scanopt.scan(lambda x: T.prod(x, axis=0), x)[0], fp="exact", backend="c")
+    values = numbers(2, 3, 40, dtype=dtype)
+    product = complex_operations._plain_product
+    for found, (a, b, c) in zip(f(values), values, strict=True):
+        np.testing.assert_array_equal(found, product(product(a, b), c))
+    assert any("kernels compiled" in k.state for k in f.kernels), f.kernels
+
+
 def test_vectors_of_one_number_are_left_to_np_dot() -> None:
     x, y = T.matrix("x", "complex64"), T.vector("y", "complex64")
     found, _ = scanopt.scan(lambda x, y: T.dot(x, y), sequences=x, non_sequences=y)

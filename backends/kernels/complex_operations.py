@@ -33,8 +33,14 @@ static inline $RESULT ${OP}_$T($ARGS)
 _SECOND = ", r = __real__ b, s = __imag__ b"
 _SUMS = {
     True: "return __builtin_complex(__builtin_fma$F({0}, {2}, -({1} * {3})), __builtin_fma$F({0}, {3}, {1} * {2}));",
-    False: "return __builtin_complex({0} * {2} - {1} * {3}, {0} * {3} + {1} * {2});",
+    False: """\
+#if defined(__FMA__)
+    ONE_BY_ONE
+#endif
+    return __builtin_complex({0} * {2} - {1} * {3}, {0} * {3} + {1} * {2});""",
 }
+"""The product, by whether NumPy adds one part unrounded.  If it does not, but the processor could, numbers are taken
+one by one: gcc 12 contracts the difference and the sum, in spite of its options, where it makes vectors of them."""
 _BODIES = {
     "divide": """\
 const $R t = __builtin_fabs$F(r), u = __builtin_fabs$F(s);
