@@ -144,8 +144,8 @@ class PartedPlan:
         variant = self.kernels.variant(self.key)
         if isinstance(variant, str):
             return None
-        build, wait = variant.build, LONGEST if self.kernels.threads.wait else 0.0
-        function = build.function or build.poll(wait)
+        wait = LONGEST if self.kernels.threads.wait else 0.0
+        function = variant.compiled(wait)
         if not function:
             return None
         pieces = min(PIECES * count, self.length // self.axis.unit)

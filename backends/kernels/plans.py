@@ -34,6 +34,7 @@ from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 from scanopt.backends.kernels.turned import across, as_it_lies
+from scanopt.backends.kernels.vector_functions import ask_for_vectors, put_vectors
 
 __all__ = ["Plan", "Variant"]
 
@@ -65,7 +66,14 @@ class Variant:
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         if any(n.tiling for n in recipe.numbers):
             library().poll()  # compiled at the same time as the kernel
+        ask_for_vectors(recipe.loops)
         return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
+
+    def compiled(self, seconds: float) -> Any:
+        """The kernel's function, or None if it is not compiled yet.  seconds: how long to wait for it."""
+        if self.build.function is None and self.build.poll(seconds) is not None:
+            put_vectors(self.recipe.loops, self.loops)
+        return self.build.function
 
     def with_tiles(self) -> None:
         """Fill in the addresses of tiles."""

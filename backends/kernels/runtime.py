@@ -140,8 +140,7 @@ class LoopKernel:
         plan = self.planner.plan(key)
         if plan is None or (self.body.whole and plan.size > MOST_SCRATCH):
             return None
-        build = plan.variant.build
-        function = build.function or build.poll(self._patience(cost))
+        function = plan.variant.compiled(self._patience(cost))
         if not function:
             return None
         found = plan.run(function, n, arrays)

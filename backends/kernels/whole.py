@@ -103,8 +103,7 @@ class ProgramKernel:
         plan = self.planner.plan(key)
         if plan is None or plan.size > MOST_SCRATCH:
             return None
-        build = plan.variant.build
-        function = build.function or build.poll(LONGEST if self.always else 0.0)
+        function = plan.variant.compiled(LONGEST if self.always else 0.0)
         if not function:
             return None
         found = plan.run(function, 1, arrays, self.kept)
