@@ -1,10 +1,12 @@
 """Loops over elements run block by block: the same bits at all lengths around the length of a block."""
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from shares import tries
 
 import scanopt
 import scanopt.tensor as T
@@ -100,6 +102,45 @@ def test_states_start_from_elements_that_lie_apart(made: Callable[..., Any]) -> 
         rng = np.random.default_rng(length)
         values = rng.normal(size=(length, 2)), 5, rng.integers(0, length, length + 2)
         for y, z in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_array_equal(y, z)
+
+
+PARTS = [
+    lambda x: x[:, 0, 1], lambda x: x[0, :, 2], lambda x: x[1, ::-1, 0], lambda x: x[:, 1, 1] * 2, lambda x: x[2].T[1],
+    lambda x: x.transpose(1, 0, 2)[0, :, 1], lambda x: x[:, :, 0].T[2], lambda x: x[::-1, 2, 2], lambda x: x[2, :, 1],
+]  # fmt: skip
+MATRICES = [
+    lambda x: x[:, 0, :], lambda x: x[0], lambda x: x[:, :3, 1], lambda x: x[::-1, 1, :], lambda x: x[:, 2, :] + 1,
+    lambda x: x.transpose(2, 0, 1)[0][:, :3], lambda x: x[1, :, ::-1], lambda x: x[:, :3, 0], lambda x: x[:3, :, 1].T,
+]  # fmt: skip
+FORMS = [
+    lambda u, v: u * 0.7 - v, lambda u, v: u + v * 0.3, lambda u, v: T.where(u > v, u * 0.5, v + 0.1),
+    lambda u, v: T.maximum(u * 0.9, -v), lambda u, v: u / (1 + v * v),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(tries(40)))
+def test_random_loops_over_parts_of_an_array(seed: int) -> None:
+    """Their states start from parts and they hold parts, of vectors or matrices, whose elements lie apart or not."""
+    pick, x, n = random.Random(seed), T.dtensor3("x"), T.lscalar("n")
+    parts = pick.choice([PARTS, PARTS, MATRICES])
+    count, steps, ends = pick.randrange(1, 4), pick.randrange(3, 8), pick.random() < 0.25
+    starts, held = ([pick.choice(parts)(x) for _ in range(k)] for k in (count, pick.randrange(3)))
+    plans = [(pick.choice(FORMS), *pick.choices(range(count + len(held)), k=2)) for _ in range(count)]
+
+    def step(*given: Any) -> Any:
+        new = [form(given[i], given[k]) for form, i, k in plans]
+        if not ends:
+            return new
+        new = [T.where(abs(z) < 0.2, z, y * 0.5) for z, y in zip(given, new, strict=False)]
+        return new, scanopt.until(T.all(abs(new[0]) < 0.2))
+
+    found, _ = scanopt.scan(step, outputs_info=starts, non_sequences=held, n_steps=n)
+    traces = found if isinstance(found, list) else [found]
+    f = scanopt.function([x, n], [s if pick.random() < 0.2 else s[-1] for s in traces], fp="exact", backend="c")
+    for length in (4, 9, FEW + 8, BLOCK + 4):
+        value = np.random.default_rng(seed).normal(size=(length, length, 3))
+        for y, z in zip(f(value, steps), f.unoptimized(value, steps), strict=True):
             np.testing.assert_array_equal(y, z)
 
 
