@@ -22,7 +22,7 @@ from scanopt.backends.kernels.nodes import Call, Map, NoForm, Product, Reshape, 
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
-from scanopt.backends.kernels.tiles import SPACE
+from scanopt.backends.kernels.tiles import SPACE, one_row_in_tiles
 from scanopt.backends.kernels.values import Ahead, Array, item_size, packed
 
 __all__: list[str] = []
@@ -108,7 +108,7 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
         w.code.append(plain)
     elif rows == columns == ONE:
         w.code.append(_dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
-    elif ONE not in (rows, columns) and a != b:
+    elif a != b and columns != ONE and (rows != ONE or (one_row_in_tiles() and w.before(b) is not None)):
         planned = [_planned(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
         tiling = _tiling(node, (planned[0], planned[1]), w)
         test = _test(tiling, (*strides_a, *strides_b), w)
@@ -246,7 +246,8 @@ def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]],
 
     strides: of the factors that NumPy's loop would be given, in bytes.
     """
-    (m, k), (_, n) = (w.axes(x) for x in node.args)
+    a, (k, n) = (w.axes(x) for x in node.args)
+    m = a[0] if len(a) == 2 else ONE
     w.scratch(node.dtype, (k, plus(n, Lit(SPACE // np.dtype(node.dtype).itemsize))))
     return Tiling(node.dtype, (m, k, n), *strides, w.before(node.args[1]) is not None, len(w.given) - 1)
 
@@ -295,5 +296,6 @@ def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr
     """The strides for which a plan decides; for an argument that keeps its own, those of C order."""
     known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
     if any(isinstance(s, Var) and s.name in known for s in strides):
-        strides = tuple(times(s, item_size(dtype)) for s in packed(w.axes(name)))
+        axes = w.axes(name)
+        strides = tuple(times(s, item_size(dtype)) for s in packed(axes if len(axes) == 2 else (ONE, *axes)))
     return strides[0], strides[1]

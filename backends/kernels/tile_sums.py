@@ -16,16 +16,16 @@ FUSED INLINE void more_TYPE(const char *a, int64 down, int64 along, const char *
                             int64 k, int64 left, const int rows, const int wide)
 {
     FUSING
-    vector_TYPE sums[ROWS][WIDE], y[WIDE] = {{0}};
+    vector_TYPE sums[ROWS_TYPE][WIDE_TYPE], y[WIDE_TYPE] = {{0}};
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < wide; j++) sums[i][j] = ((const vector_TYPE *)(out + i * apart))[j];
     for (int64 p = 0; p < k; p++, a += along, b += next) {
         for (int j = 0; j < wide; j++)
-            if (!left || j + 1 < wide) y[j] = ((const vector_TYPE *)b)[j];
+            if (!left || j + 1 < wide) y[j] = ((const vector_TYPE *)b)[j], HELD(y[j]);
             else for (int64 l = 0; l < left; l++) y[j][l] = ((const TYPE *)b)[j * LANES_TYPE + l];
         for (int i = 0; i < rows; i++) {
             const TYPE x = *(const TYPE *)(a + i * down);
-            for (int j = 0; j < wide; j++) sums[i][j] = x * y[j] + sums[i][j];
+            for (int j = 0; j < wide; j++) sums[i][j] = PLUS_TYPE(x, y[j], sums[i][j]);
         }
     }
     for (int i = 0; i < rows; i++)
@@ -39,8 +39,8 @@ FUSED INLINE void more_rows_TYPE(const char *a, int64 down, int64 along, const c
 #define MORE_TYPE_(rows) \\
     for (; i + rows <= m; i += rows) \\
         more_TYPE(a + i * down, down, along, b, next, out + i * apart, apart, k, left, rows, wide)
-    MORE_TYPE_(ROWS);
-    if (ROWS > 4) MORE_TYPE_(4);
+    MORE_TYPE_(ROWS_TYPE);
+    if (ROWS_TYPE > 4) MORE_TYPE_(4);
     MORE_TYPE_(1);
 }
 
@@ -55,7 +55,7 @@ FUSED INLINE void more_sums_TYPE(const char *a, const char *b, TYPE *sums, int64
         const char *here = b + j * (int64)sizeof(TYPE);
         if (wide == 1) more_rows_TYPE(a, down, along, here, next, sums + j, apart, m, k, left, 1);
         else if (wide == 2) more_rows_TYPE(a, down, along, here, next, sums + j, apart, m, k, left, 2);
-        else more_rows_TYPE(a, down, along, here, next, sums + j, apart, m, k, left, WIDE);
+        else more_rows_TYPE(a, down, along, here, next, sums + j, apart, m, k, left, WIDE_TYPE);
         j = end;
     }
 }

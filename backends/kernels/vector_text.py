@@ -1,0 +1,157 @@
+"""The text of products of vectors, and of a row by a matrix, in the orders in which OpenBLAS adds them."""
+
+from __future__ import annotations
+
+__all__ = ["ROWS", "VECTORS"]
+
+ROWS = """\
+#if HASWELL
+/* Columns of a product of a row, from registers of a panel on, as OpenBLAS's function for a matrix and a vector adds
+   them: of `group` products, one sum after the other, or one of each second product and one of the others; what is left
+   two by two and one by one, not fused.  Or all of them one by one, where `group` is 0. */
+INLINE void columns_TYPE(const TYPE *x, const TYPE *b, const int64 step, int64 k, vector_TYPE *found, const int wide,
+                         const int group, const int sums)
+{
+    int64 p = 0;
+    for (int j = 0; j < wide; j++) found[j] = (vector_TYPE){0};
+#define AT_TYPE(q) (((const vector_TYPE *)(b + (q) * step))[j])
+#define GROUPS_TYPE(size) \\
+    for (; p + size <= k; p += size, x += size, b += size * step) \\
+        for (int j = 0; j < wide; j++) { \\
+            vector_TYPE one = x[0] * AT_TYPE(0), other = {0}; \\
+            if (sums == 2) other = x[1] * AT_TYPE(1); \\
+            else one = PLUS_TYPE(x[1], AT_TYPE(1), one); \\
+            for (int q = 2; q < size; q++) \\
+                if (sums == 2 && q % 2) other = PLUS_TYPE(x[q], AT_TYPE(q), other); \\
+                else one = PLUS_TYPE(x[q], AT_TYPE(q), one); \\
+            if (sums == 2) one = one + other; \\
+            found[j] = found[j] + one; \\
+        }
+    if (group == 8) { GROUPS_TYPE(8) }
+    if (group) { GROUPS_TYPE(4) }
+    if (group == 4 && p + 2 <= k) {
+        for (int j = 0; j < wide; j++) found[j] = found[j] + (x[0] * AT_TYPE(0) + x[1] * AT_TYPE(1));
+        p += 2, x += 2, b += 2 * step;
+    }
+    for (; p < k; p++, x++, b += step)
+        for (int j = 0; j < wide; j++) found[j] = found[j] + x[0] * AT_TYPE(0);
+}
+
+/* The columns before `begin` are added up in two sums in float32, those from `end` on in one. */
+INLINE void some_TYPE(const TYPE *x, const TYPE *b, const int64 step, int64 k, vector_TYPE *found, const int wide,
+                      int64 column, int64 begin, int64 end)
+{
+    if (sizeof(TYPE) == 8 && column < end) columns_TYPE(x, b, step, k, found, wide, 4, 2);
+    else if (column < begin) columns_TYPE(x, b, step, k, found, wide, 8, 2);
+    else if (column < end) columns_TYPE(x, b, step, k, found, wide, 8, 1);
+    else columns_TYPE(x, b, step, k, found, wide, 0, 1);
+}
+
+/* A row by panels. */
+static __attribute__((noinline)) void row_TYPE(char **G, const int64 *dims)
+{
+    const TYPE *x = (const TYPE *)G[0], *b = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    const int64 k = dims[1], n = dims[2], end = n / 4 * 4, begin = sizeof(TYPE) == 4 ? end & 12 : 0;
+    vector_TYPE found[WIDE_TYPE], other;
+    for (int64 j = 0, wide; j < n; b += k * wide * LANES_TYPE, j += wide * LANES_TYPE) {
+        wide = wide_TYPE(n - j);
+        if (wide == WIDE_TYPE && j >= begin && j + WIDE_TYPE * LANES_TYPE <= end) {
+            some_TYPE(x, b, WIDE_TYPE * LANES_TYPE, k, found, WIDE_TYPE, j, begin, end);
+            for (int v = 0; v < WIDE_TYPE; v++) ((vector_TYPE *)(out + j))[v] = found[v];
+        } else for (int64 v = 0, at = j; v < wide; v++, at += LANES_TYPE) {
+            const int64 after = at + LANES_TYPE < n ? at + LANES_TYPE : n;
+            const int64 cut = at < begin && begin < after ? begin : at < end && end < after ? end : after;
+            some_TYPE(x, b + v * LANES_TYPE, wide * LANES_TYPE, k, found, 1, at, begin, end);
+            if (cut < after) some_TYPE(x, b + v * LANES_TYPE, wide * LANES_TYPE, k, &other, 1, cut, begin, end);
+            for (int64 l = at; l < after; l++) out[l] = l < cut ? found[0][l - at] : other[l - at];
+        }
+    }
+}
+#endif
+
+"""
+VECTORS = """\
+/* A product of vectors: four sums in registers, wide ones first; what is left one by one. */
+FUSED static void dot_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    FUSING
+    const TYPE *x = (const TYPE *)G[0], *y = (const TYPE *)G[1];
+    const int64 n = dims[0];
+    int64 i = 0;
+    half_TYPE sums[4] = {{0}, {0}, {0}, {0}};
+    if (VECTOR > HALF) {
+        vector_TYPE wide[4] = {{0}, {0}, {0}, {0}};
+        for (; i + 4 * LANES_TYPE <= n; i += 4 * LANES_TYPE) {
+            const vector_TYPE *a = (const vector_TYPE *)(x + i), *b = (const vector_TYPE *)(y + i);
+            for (int k = 0; k < 4; k++) wide[k] = PLUS_TYPE(a[k], b[k], wide[k]);
+        }
+        for (int k = 0; k < 4; k++)
+            sums[k] = *(const half_TYPE *)&wide[k] + *(const half_TYPE *)((const char *)&wide[k] + VECTOR - HALF);
+    }
+    for (; i + 4 * HALF_TYPE <= n; i += 4 * HALF_TYPE) {
+        const half_TYPE *a = (const half_TYPE *)(x + i), *b = (const half_TYPE *)(y + i);
+        for (int k = 0; k < 4; k++) sums[k] = PLUS_TYPE(a[k], b[k], sums[k]);
+    }
+    TYPE parts[HALF_TYPE / 2];
+#if HASWELL
+    for (int k = 0; k < HALF_TYPE / 2; k++) {
+        TYPE one[4];
+        for (int s = 0; s < 4; s++) one[s] = sums[s][k] + sums[s][k + HALF_TYPE / 2];
+        parts[k] = (one[0] + one[1]) + (one[2] + one[3]);
+    }
+#else
+    const half_TYPE all = ((sums[0] + sums[1]) + sums[2]) + sums[3];
+    for (int k = 0; k < HALF_TYPE / 2; k++) parts[k] = all[k] + all[k + HALF_TYPE / 2];
+#endif
+    for (int left = HALF_TYPE / 2; left > 1; left /= 2)
+        for (int k = 0; k < left / 2; k++) parts[k] = parts[2 * k] + parts[2 * k + 1];
+    float64 dot = LAST_SUM_TYPE ? 0 : parts[0];
+    for (; i < n; i++) dot = added_TYPE(x[i], y[i], dot); /* of products side by side gcc would round each */
+    *(TYPE *)G[2] = 0 + (TYPE)(LAST_SUM_TYPE ? dot + parts[0] : dot);
+}
+
+/* The same of a vector and what begins at each of some places, which follow each other: in vectors of places. */
+#define MORE_TYPE(i, sum) PLUS_TYPE(y[i], *(const vector_TYPE *)(x + (i)), sum)
+FUSED static void dots_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    FUSING
+    const TYPE *x = (const TYPE *)G[0], *y = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    const int64 n = dims[0], count = dims[1], wide = VECTOR > HALF ? n - n % (4 * LANES_TYPE) : 0;
+    const int64 whole = n - (n - wide) % (4 * HALF_TYPE), vectors = sizeof(TYPE) == 8 ? count / LANES_TYPE : 0;
+    for (int64 v = 0; v < vectors; v++, x += LANES_TYPE, out += LANES_TYPE) {
+        vector_TYPE sums[4][HALF_TYPE] = {{{0}}}, all[HALF_TYPE];
+        for (int h = 0; wide && h < LANES_TYPE; h += HALF_TYPE) {
+            vector_TYPE some[4][HALF_TYPE] = {{{0}}};
+            for (int64 i = h; i < wide; i += 4 * LANES_TYPE)
+                for (int k = 0; k < 4; k++)
+                    for (int l = 0; l < HALF_TYPE; l++) some[k][l] = MORE_TYPE(i + k * LANES_TYPE + l, some[k][l]);
+            for (int k = 0; k < 4; k++)
+                for (int l = 0; l < HALF_TYPE; l++)
+                    if (h) sums[k][l] = sums[k][l] + some[k][l];
+                    else sums[k][l] = some[k][l];
+        }
+        for (int64 i = wide; i < whole; i += 4 * HALF_TYPE)
+            for (int k = 0; k < 4; k++)
+                for (int l = 0; l < HALF_TYPE; l++) sums[k][l] = MORE_TYPE(i + k * HALF_TYPE + l, sums[k][l]);
+#if HASWELL
+        for (int k = 0; k < HALF_TYPE / 2; k++) {
+            for (int s = 0; s < 4; s++) sums[s][k] = sums[s][k] + sums[s][k + HALF_TYPE / 2];
+            all[k] = (sums[0][k] + sums[1][k]) + (sums[2][k] + sums[3][k]);
+        }
+#else
+        for (int l = 0; l < HALF_TYPE; l++) all[l] = ((sums[0][l] + sums[1][l]) + sums[2][l]) + sums[3][l];
+        for (int k = 0; k < HALF_TYPE / 2; k++) all[k] = all[k] + all[k + HALF_TYPE / 2];
+#endif
+        for (int left = HALF_TYPE / 2; left > 1; left /= 2)
+            for (int k = 0; k < left / 2; k++) all[k] = all[2 * k] + all[2 * k + 1];
+        for (int64 i = whole; i < n; i++)
+            if (FUSES) all[0] = MORE_TYPE(i, all[0]);
+            else for (int l = 0; l < LANES_TYPE; l++) all[0][l] = added_TYPE(x[i + l], y[i], all[0][l]);
+        *(vector_TYPE *)out = 0 + all[0];
+    }
+    for (int64 i = vectors * LANES_TYPE; i < count; i++, x++, out++)
+        dot_TYPE((char *[]){(char *)x, (char *)y, (char *)out}, dims, strides, data);
+}
+"""
