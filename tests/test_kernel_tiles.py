@@ -61,6 +61,35 @@ def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_side_by_side_have_the_bits_of_numpy(dtype):
+    """BLAS for some processors keeps several sums for elements in certain places, and for those of a single row."""
+    assert tiles.library().poll(120)
+    rows, columns = (1, 2, 3, 4, 5, 7, 12, 13, 16, 24, 31), (4, 9, 16, 20, 29, 40, 96, 345, 700)
+    cases = [(m, k, n) for m in rows for n in columns for k in (1, 9, 16, 37) if m * k * n < 200_000]
+    found = [x for x in cases if tiles.agree.__wrapped__(packed(dtype, *x))]
+    if tiles.one_row_in_tiles() and openblas():
+        assert found == cases
+    elif openblas():
+        assert found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_rows_by_weights_have_the_bits_of_numpy(dtype, fp, forced):
+    X, s, W = (T.TensorType(dtype, (None,) * n)() for n in (2, 1, 2))
+    found, _ = scanopt.scan(lambda x, s, W: T.tanh(x + s @ W), X, s, non_sequences=W)
+    f, g = (scanopt.function([X, s, W], found, fp=fp, backend=b) for b in ("c", "numpy"))
+    rng = np.random.default_rng(4)
+    for n in (9, 16, 28, 33, 70):
+        values = [rng.normal(size=shape).astype(dtype) for shape in ((20, n), (n,), (n, n))]
+        for W in (values[2], np.asfortranarray(values[2])):
+            for x in (values[1], np.repeat(values[1], 2)[::2]):
+                np.testing.assert_array_equal(f(values[0], x, W), g(values[0], x, W))
+    assert any(forced.values()) == (tiles.one_row_in_tiles() and openblas())
+    assert "1 of 1" in str(f.kernels[0]), f.kernels
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
 def test_products_of_vectors_have_the_bits_of_numpy(dtype, fp, forced):
     X, w = T.TensorType(dtype, (None, None))("X"), T.TensorType(dtype, (None,))("w")

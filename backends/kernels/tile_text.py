@@ -215,6 +215,7 @@ FUSED INLINE void rows_TYPE(const char *a, int64 down, int64 along, const TYPE *
         tile_TYPE(a + i * down, down, along, b, step, out + i * next, n, k, columns, rows, wide, 1, across)
     TILES_TYPE(ROWS_TYPE);
     if (ROWS_TYPE > 4) TILES_TYPE(4);
+    if (HASWELL) TILES_TYPE(2);
     TILES_TYPE(1);
 }
 

@@ -4,9 +4,10 @@ BLAS is made for large matrices, while a loop multiplies small ones by the same 
 matrix is laid out once as panels, of as many columns as some vector registers hold; tiles of rows by such a panel are
 added up in registers.  An element is the sum of its products one after the other, each rounded once with its addition.
 
-NumPy's loop calls BLAS, which for most small matrices adds in just this order, but not for vectors, and not where it
-keeps several sums for one element.  The order depends on lengths and strides, never on values: so a trial for each
-product of a plan finds out whether the bits are the same, and which way takes less time (`better`).
+NumPy's loop calls BLAS, which for most small matrices adds in just this order.  Where it keeps several sums for one
+element, as for vectors, `tile_text.py` and `vector_text.py` do the same as far as that is known.  The order depends on
+the processor, on lengths and on strides, never on values: so a trial for each product of a plan finds out whether the
+bits are the same, and which way takes less time (`better`).
 """
 
 from __future__ import annotations
