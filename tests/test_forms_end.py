@@ -142,4 +142,7 @@ def test_a_state_that_goes_on_after_its_first_step_is_one_state() -> None:
 def test_equal_sequences_are_one_before_lists_of_them_are_made() -> None:
     """A stack of four sequences, each of several equal forms, in another one: lists of them took gigabytes."""
     inputs, outputs = build(generate(31804))
-    assert scanopt.function(list(inputs), outputs, on_unused_input="ignore").report.saturated
+    patient = scanopt.Schedule(scanopt.Phase(), seconds=300)  # other processes may slow it down
+    report = scanopt.function(list(inputs), outputs, on_unused_input="ignore", schedule=patient).report
+    assert report.saturated
+    assert report.enodes <= 4000
