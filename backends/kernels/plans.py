@@ -6,6 +6,7 @@ A plan also decides, by trials, how each product of matrices is made, and calls 
 from __future__ import annotations
 
 import ctypes
+import threading
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 from scanopt.backends.kernels.turned import across, as_it_lies
 from scanopt.backends.kernels.vector_functions import ask_for_vectors, put_vectors
+from scanopt.forks import lock
 
 __all__ = ["Plan", "Variant"]
 
@@ -52,12 +54,15 @@ class Variant:
     """A kernel for one pattern of lengths.
 
     loops: addresses of NumPy's inner loops and of their data; those of tiles are 0 until these are compiled.
+    ready: whether the kernel is compiled and `loops` has the better ones.
     """
 
     recipe: Recipe
     text: str
     build: Build
     loops: Any
+    ready: bool = False
+    _lock: threading.RLock = field(default_factory=lock, repr=False, compare=False)
 
     @staticmethod
     def of(recipe: Recipe) -> Variant:
@@ -71,9 +76,12 @@ class Variant:
 
     def compiled(self, seconds: float) -> Any:
         """The kernel's function, or None if it is not compiled yet.  seconds: how long to wait for it."""
-        if self.build.function is None and self.build.poll(seconds) is not None:
-            put_vectors(self.recipe.loops, self.loops)
-        return self.build.function
+        if not self.ready:
+            with self._lock:  # no other thread calls the kernel while its loops are replaced
+                if self.build.poll(seconds) is not None and not self.ready:
+                    put_vectors(self.recipe.loops, self.loops)
+                    self.ready = True
+        return self.build.function if self.ready else None
 
     def with_tiles(self) -> None:
         """Fill in the addresses of tiles."""

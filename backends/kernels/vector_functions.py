@@ -28,7 +28,8 @@ _FUNCTIONS = ("exp", "tanh")
 _DTYPES = ("float64", "float64")
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
-_COUNT = 16_000
+_COUNT, _TIMED = 16_000, 1_000
+"""Numbers for which bits are compared, and for which a loop is timed."""
 _PATIENCE = 2.0
 """Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
 _DIGITS = 256
@@ -179,16 +180,14 @@ def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
 
 def _is_better(own: tuple[int, int], plain: tuple[int, int]) -> bool:
     """Whether one loop has the bits of another, for numbers of all kinds, and takes clearly less time."""
-    x = _numbers()
-    ways = []
-    found = np.empty((2, x.size))
+    x, found = _numbers(), np.empty((2, _COUNT))
     for (loop, data), out in zip((own, plain), found, strict=True):
-        ways.append(call_of(loop, (x, out), (x.size,), (x.itemsize, x.itemsize), data))
-        ways[-1]()
+        call_of(loop, (x, out), (_COUNT,), (x.itemsize, x.itemsize), data)()
     if not same_bits(*found):
         return False
-    x[:] = np.linspace(-4, 4, x.size)
-    return least_seconds(ways[0]) < _GAIN * least_seconds(ways[1])
+    x = np.linspace(-4, 4, _TIMED)
+    timed = [call_of(loop, (x, found[0]), (_TIMED,), (x.itemsize, x.itemsize), data) for loop, data in (own, plain)]
+    return least_seconds(timed[0]) < _GAIN * least_seconds(timed[1])
 
 
 def _numbers() -> np.ndarray[Any, Any]:
