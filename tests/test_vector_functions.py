@@ -13,7 +13,7 @@ from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.trials import call_of, same_bits
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
-FUNCTIONS = {"exp": np.exp, "tanh": np.tanh}
+FUNCTIONS = {"exp": np.exp, "log": np.log, "tanh": np.tanh}
 
 
 def loop_of(name):
@@ -29,6 +29,7 @@ def loop_of(name):
 def numbers(count, seed):
     rng = np.random.default_rng(seed)
     kinds = [rng.normal(size=count) * scale for scale in (1e-300, 1e-17, 1e-3, 1, 20, 400, 1e5)]
+    kinds += [1 + rng.normal(size=count) * scale for scale in (1e-9, 0.03, 0.1)] + [abs(rng.normal(size=count))]
     kinds.append(rng.integers(0, 1 << 64, count, dtype=np.uint64).view("float64"))
     return np.stack(kinds)[rng.integers(0, len(kinds), count), np.arange(count)]
 
@@ -63,7 +64,9 @@ def test_all_lengths_and_strides(name):
     assert same_bits(x, expected)
 
 
-@pytest.mark.parametrize("f", [T.tanh, T.sigmoid, T.exp, lambda x: T.softmax(x[None])[0]])
+@pytest.mark.parametrize(
+    "f", [T.tanh, T.sigmoid, T.exp, lambda x: T.log(abs(x) + 0.5), lambda x: T.softmax(x[None])[0]]
+)
 def test_kernels_that_call_them_have_the_bits_of_array_steps(f):
     u, s = T.dmatrix("u"), T.dvector("s")
     ys, _ = scanopt.scan(lambda u, s: f(u + 0.3 * s), u, s)

@@ -1,10 +1,11 @@
 """Functions of double precision for four numbers at a time, with the bits of NumPy's loops, where these are slow.
 
-NumPy brings vector functions for processors with AVX-512.  For others its loop for `exp` calls the C library for each
-number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here both are computed by the
-same operations in the same order: `exp` as by the GNU C library (Szabolcs Nagy's function, with a table of the powers
-of 2 ** (1 / 128)), `tanh` with the coefficients in NumPy's shared library.  A trial compares the bits and the times of
-a loop with NumPy's; kernels call it only if it has the same bits for some ten thousand numbers and takes less time.
+NumPy brings vector functions for processors with AVX-512.  For others its loops for `exp` and `log` call the C library
+for each number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they are computed
+by the same operations in the same order: `exp` and `log` as by the GNU C library (Szabolcs Nagy's functions, with a
+table of the powers of 2 ** (1 / 128), and the library's table), `tanh` with the coefficients in NumPy's library.  A
+trial compares the bits and the times of a loop with NumPy's; kernels call it only if it has the same bits for some ten
+thousand numbers and takes less time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import ctypes
 from collections.abc import Iterable, MutableSequence
 from functools import cache
 from math import isqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from scanopt.backends.kernels.written_tanh import tanh_address
 
 __all__ = ["ask_for_vectors", "library", "put_vectors", "vector_loop"]
 
-_FUNCTIONS = ("exp", "tanh")
+_FUNCTIONS = ("exp", "tanh", "log")
 _DTYPES = ("float64", "float64")
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
@@ -32,6 +34,10 @@ _COUNT, _TIMED = 10_000, 1_000
 """Numbers for which bits are compared, and for which a loop is timed."""
 _PATIENCE = 2.0
 """Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
+_LN2, _TABLE = ("0x1.62e42fefa3800p-1", "0x1.ef35793c76730p-45", "-0x1.0000000000001p-1"), 18 + 2 * 128
+"""The numbers that the table of the C library's `log` begins with, and its length."""
+_KEPT: list[np.ndarray[Any, Any]] = []
+"""Tables that loops read."""
 _DIGITS = 256
 """Binary digits of the powers of 2 ** (1 / 128) before they are rounded."""
 
@@ -54,6 +60,7 @@ typedef int64 bits __attribute__((vector_size(32)));
 #define MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (bits){{i, j, k, l}})
 #endif
 float64 exp(float64);
+float64 log(float64);
 
 static inline __attribute__((always_inline)) numbers choice(bits where, numbers a, numbers b)
 {{
@@ -110,6 +117,40 @@ static inline __attribute__((always_inline)) numbers tanh_of(const float64 *tabl
     return (numbers)(((bits)found & MAGNITUDE) | ((bits)x & SIGN));
 }}
 
+/* k ln 2 + log(c) + log(z / c) for x = 2 ** k z, by a c near z in the table and a polynomial; a longer one near 1.
+   The table begins with ln 2 in two parts and the coefficients of both. */
+static inline __attribute__((always_inline)) numbers log_of(const float64 *table, numbers x)
+{{
+    const bits from = (bits)x - 0x3fe6000000000000LL, place = (from >> 45) & 127, power = from >> 52;
+    const float64 *const a = table + 18 + 2 * place[0], *const b = table + 18 + 2 * place[1];
+    const float64 *const c = table + 18 + 2 * place[2], *const d = table + 18 + 2 * place[3];
+    const numbers inverse = {{a[0], b[0], c[0], d[0]}}, of_c = {{a[1], b[1], c[1], d[1]}};
+    const numbers k = (numbers)(power + 0x4338000000000000LL) - 0x1.8p52;
+    const numbers z = (numbers)((bits)x - (power << 52));
+    const numbers w = FMA(k, ALL(table[0]), of_c), r = FMA(z, inverse, ALL(-1.0)), sum = r + w, r2 = r * r;
+    const numbers low = FMA(r2, ALL(table[2]), FMA(k, ALL(table[1]), (w - sum) + r));
+    const numbers odd = FMA(FMA(r, ALL(table[6]), ALL(table[5])), r2, FMA(ALL(table[4]), r, ALL(table[3])));
+    numbers found = FMA(r * r2, odd, low) + sum;
+    const bits near = ((bits)x >= 0x3fee000000000000LL) & ((bits)x < 0x3ff1090000000000LL);
+    if (ANY(near)) {{
+        const float64 *const e = table + 7;
+        const numbers s = x - 1.0, s2 = s * s, s3 = s * s2;
+        const numbers first = FMA(s2, ALL(e[3]), FMA(ALL(e[2]), s, ALL(e[1])));
+        const numbers second = FMA(s2, ALL(e[6]), FMA(ALL(e[5]), s, ALL(e[4])));
+        const numbers third = FMA(s3, ALL(e[10]), FMA(s2, ALL(e[9]), FMA(ALL(e[8]), s, ALL(e[7]))));
+        const numbers rest = FMA(FMA(third, s3, second), s3, first);
+        const numbers high = FMA(ALL(-0x1p27), s, FMA(s, ALL(0x1p27), s)), square = high * high;
+        const numbers most = FMA(square, ALL(e[0]), s), left = FMA(square, ALL(e[0]), s - most);
+        const numbers less = FMA(ALL(e[0]) * (s - high), s + high, left);
+        found = choice(near, most + FMA(rest, s3, less), found);
+    }}
+    const bits odd_ones = ((bits)x < 0x0010000000000000LL) | ((bits)x >= 0x7ff0000000000000LL);
+    if (ANY(odd_ones))
+        for (int i = 0; i < 4; i++)
+            if (odd_ones[i]) found[i] = log(x[i]);
+    return found;
+}}
+
 #define LOOP(NAME_OF, FUNCTION) \\
 static void NAME_OF(char **G, const int64 *dims, const int64 *strides, void *table) \\
 {{ \\
@@ -134,13 +175,15 @@ static void NAME_OF(char **G, const int64 *dims, const int64 *strides, void *tab
 }}
 LOOP(exp_float64, exp_of)
 LOOP(tanh_float64, tanh_of)
+LOOP(log_float64, log_of)
 #else
 #define exp_float64 0
 #define tanh_float64 0
+#define log_float64 0
 #endif
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
-    F[0] = exp_float64; F[1] = tanh_float64;
+    F[0] = exp_float64; F[1] = tanh_float64; F[2] = log_float64;
     return {len(_FUNCTIONS)};
 }}
 """
@@ -173,9 +216,16 @@ def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
         return plain
     found = (ctypes.c_void_p * len(_FUNCTIONS))()
     library().function(None, None, found)
-    data = tanh_address("float64") if name == "tanh" else _powers().ctypes.data
+    data = _table(name)
     own = found[_FUNCTIONS.index(name)] or 0, data
     return own if all(own) and _is_better(own, plain) else plain
+
+
+def _table(name: str) -> int:
+    """The address of the table that a loop reads."""
+    if name == "exp":
+        return int(_powers().ctypes.data)
+    return tanh_address("float64") if name == "tanh" else _of_logarithms()
 
 
 def _is_better(own: tuple[int, int], plain: tuple[int, int]) -> bool:
@@ -185,7 +235,7 @@ def _is_better(own: tuple[int, int], plain: tuple[int, int]) -> bool:
         call_of(loop, (x, out), (_COUNT,), (x.itemsize, x.itemsize), data)()
     if not same_bits(*found):
         return False
-    x = np.linspace(-4, 4, _TIMED)
+    x = np.linspace(0.01, 8, _TIMED)
     timed = [call_of(loop, (x, found[0]), (_TIMED,), (x.itemsize, x.itemsize), data) for loop, data in (own, plain)]
     return least_seconds(timed[0]) < _GAIN * least_seconds(timed[1])
 
@@ -196,10 +246,27 @@ def _numbers() -> np.ndarray[Any, Any]:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
     found = words.view("int64") * 2.0**-63 * np.resize([1e-9, 0.01, 1, 30, 800, 1], _COUNT)
+    found[3::24] = 1 + 0.06 * found[3::24] / 30
     found[5::6] = words.view("float64")[5::6]
     odd = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, 512.0, -745.2, 709.8]
     found[::101] = np.resize(odd, found[::101].size)
     return found
+
+
+@cache
+def _of_logarithms() -> int:
+    """The address of a copy of the C library's table for `log`, found by its first numbers; 0 if there is none."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/libm.so" in line or "/libm-" in line}
+        data = b"".join(Path(path).read_bytes() for path in sorted(paths))
+    except (OSError, IndexError):
+        return 0
+    place = data.find(np.array([float.fromhex(x) for x in _LN2], "<f8").tobytes())
+    if place < 0 or len(data) < place + 8 * _TABLE:
+        return 0
+    _KEPT.append(np.frombuffer(data[place : place + 8 * _TABLE], "<f8").copy())
+    return int(_KEPT[-1].ctypes.data)
 
 
 @cache
