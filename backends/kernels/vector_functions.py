@@ -245,7 +245,7 @@ def _numbers() -> np.ndarray[Any, Any]:
     words = np.arange(1, _COUNT + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    found = words.view("int64") * 2.0**-63 * np.resize([1e-9, 0.01, 1, 30, 800, 1], _COUNT)
+    found: np.ndarray[Any, Any] = words.view("int64") * 2.0**-63 * np.resize([1e-9, 0.01, 1, 30, 800, 1], _COUNT)
     found[3::24] = 1 + 0.06 * found[3::24] / 30
     found[5::6] = words.view("float64")[5::6]
     odd = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, 512.0, -745.2, 709.8]
