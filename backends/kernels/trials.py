@@ -16,10 +16,15 @@ __all__ = ["PlainProduct", "call_of", "least_seconds", "matrix_of", "same_bits",
 
 _TRIES = 5
 """The number of runs by which each way is timed."""
+_SUMS = 64
+"""The least number of sums of ordinary numbers: few products, added in another order, mostly have the same sum."""
 
 
 def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Yield pairs of matrices: with elements of all sizes, tiny ones, zeros, infinities and NaN.  dims: m, k and n."""
+    """Yield pairs of matrices: with elements of all sizes, tiny ones, zeros, infinities and NaN.  dims: m, k and n.
+
+    Without a seed there are more pairs of small matrices, whose products have few elements.
+    """
     rng = np.random.default_rng(seed)
     m, k, n = dims
     tiny = float(np.finfo(dtype).tiny) ** 0.5
@@ -36,6 +41,8 @@ def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator
     yield rng.choice(odd[:4], (m, k)), rng.choice(odd[:4], (k, n))
     yield np.full((m, k), -0.0, dtype), abs(normal((k, n)))
     yield np.full((m, k), tiny**1.9, dtype), -abs(normal((k, n))) * np.full((k, n), tiny, dtype)
+    for _ in range(0 if seed else _SUMS // (m * n)):
+        yield normal((m, k)), normal((k, n))
 
 
 class PlainProduct:
