@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from scanopt.array.numerics.contractions import SMALL
-from scanopt.backends.kernels.bodies import Body
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import (
@@ -115,13 +116,16 @@ class Plan:
     shapes: Mapping[str, Shape]
     taken: int = 0
     parted: InParts | None = None
-    _arguments: list[tuple[int, bool, bool]] = field(init=False)
+    _arguments: list[tuple[int, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         places = {name: i for i, name in enumerate(self.body.outer)}
         recipe, loop = self.variant.recipe, self.body.loop
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
-        self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
+        whole = _by_vectors(self.body, self.shapes)
+        self._arguments = [
+            (places[g.name], "whole" if g.kind == "strided" and g.name in whole else g.kind) for g in taken
+        ]
         self._known = recipe.lengths.known(self.shapes)
         self.products = products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
         self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
@@ -257,8 +261,8 @@ class Plan:
             self.settle()
         given: list[Array] = []
         order = self.body.order
-        for place, source, strided in self._arguments:
-            x = _laid_out(arrays[place], source, strided, order)
+        for place, kind in self._arguments:
+            x = _laid_out(arrays[place], kind, order)
             if x is None:
                 return None
             given.append(x)
@@ -333,13 +337,25 @@ def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
     return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart, each)
 
 
-def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:
-    """An argument in a layout that the kernel accepts, perhaps copied; None if array steps round differently."""
+def _by_vectors(body: Body, shapes: Mapping[str, Shape]) -> set[str]:
+    """Matrices that are multiplied by vectors: NumPy copies one that is in neither C nor Fortran order."""
+    products = [n for n in walk(body.root.nodes) if isinstance(n, Product)]
+    axes = {name: len(shapes.get(name, ())) for n in products for name in n.args}
+    return {name for n in products if {axes[x] for x in n.args} == {1, 2} for name in n.args if axes[name] == 2}
+
+
+def _laid_out(x: Array, kind: str, order: str) -> Array | None:
+    """An argument in a layout that the kernel accepts, perhaps copied; None if array steps round differently.
+
+    kind: of what is given (`recipe.Given`), or "whole": in C or in Fortran order.
+    """
     flags = x.flags
     if flags.aligned:
-        if strided or flags.c_contiguous or not x.ndim:
+        if flags.c_contiguous or not x.ndim or (kind == "whole" and flags.f_contiguous):
             return x
-        if source and x[0].flags.c_contiguous and not x.strides[0] % x.itemsize:
+        if kind == "strided" and (x.ndim > 1 or x.strides[0] > 0):  # NumPy copies a vector that runs backwards
+            return x
+        if kind == "source" and x[0].flags.c_contiguous and not x.strides[0] % x.itemsize:
             return x
     if order == "packed" or (order and (not flags.aligned or min(x.strides) < 0)):
         return None

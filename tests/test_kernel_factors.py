@@ -1,0 +1,52 @@
+"""Products in default mode: kernels have the bits of array steps for factors in every layout."""
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.backends import executor
+from scanopt.backends.kernels.compilers import compiler
+
+pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
+
+MATRICES = {
+    "packed": lambda m, n: m[:n, :n].copy(),
+    "rows apart": lambda m, n: m[:n, :n],
+    "every second column": lambda m, n: m[:n, : 2 * n : 2],
+    "every second row and column": lambda m, n: m[: 2 * n : 2, : 2 * n : 2],
+    "Fortran order": lambda m, n: np.asfortranarray(m[:n, :n]),
+    "transposed, columns apart": lambda m, n: m.T[:n, :n],
+    "transposed, every second row": lambda m, n: m.T[: 2 * n : 2, :n],
+    "backwards": lambda m, n: m[:n, :n][::-1],
+    "columns backwards": lambda m, n: m[:n, :n][:, ::-1],
+    "one row": lambda m, n: np.broadcast_to(m[:1, :n], (n, n)),
+    "one column": lambda m, n: np.broadcast_to(m[:n, :1], (n, n)),
+}
+STEPS = {
+    "vector by matrix": (1, lambda u, s, v, W: T.tanh(T.dot(s, W) + u)),
+    "matrix by vector": (1, lambda u, s, v, W: T.tanh(T.dot(W, s) + u)),
+    "matrices": (2, lambda u, s, v, W: T.tanh(T.dot(s, W) + u)),
+    "vectors": (1, lambda u, s, v, W: T.tanh(T.dot(s + u, v) + s)),
+    "held vector": (1, lambda u, s, v, W: T.tanh(T.dot(W, v) * T.sum(u) + s)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", STEPS)
+def test_factors_in_every_layout(form, dtype):
+    axes, step = STEPS[form]
+    u, s, v, W = (T.TensorType(dtype, (None,) * n)() for n in (axes + 1, axes, 1, 2))
+    found, _ = scanopt.scan(step, u, s, non_sequences=[v, W])
+    f = scanopt.function([u, s, v, W], found, backend="c", on_unused_input="ignore")
+    steps = executor("auto").compile(f.program)
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 5, 8, 17, 33):
+        for name, layout in MATRICES.items():
+            for every in (1, 2, -1):
+                matrix, shape = rng.normal(size=(2 * n, 2 * n)).astype(dtype), (n,) * axes
+                values = [rng.normal(size=x).astype(dtype) for x in ((4, *shape), shape, 2 * n)]
+                values[2] = values[2][::every][:n]
+                given = [*values, layout(matrix, n)]
+                (expected,) = steps(tuple(given))
+                np.testing.assert_array_equal(f(*given), expected, err_msg=f"{name}, {n}, {every}")
