@@ -151,6 +151,22 @@ _UNSIGNED = {
     "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
     "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
 }  # fmt: skip
+_WHERE = """\
+static inline T where_of_rows_T(bool8 a, T b, T c)
+{
+#if defined(__AVX512F__)
+    return a ? b : c;
+#else
+    I u, v, w = -(I)(a != 0);
+    __builtin_memcpy(&u, &b, sizeof(b));
+    __builtin_memcpy(&v, &c, sizeof(c));
+    u = (u & w) | (v & ~w);
+    __builtin_memcpy(&b, &u, sizeof(b));
+    return b;
+#endif
+}
+"""
+"""Without masks of vectors gcc computes one side only where it is chosen, and then makes no vectors."""
 _POWER = """\
 static inline T power_T(T a, T b)
 {
@@ -230,6 +246,9 @@ def operation_helper(op: str, dtype: str) -> str:
     kind = np.dtype(dtype).kind
     if op == "power":
         return re.sub(r"\bT\b", TYPES[dtype], _POWER).replace("power_T", f"power_{TYPES[dtype]}")
+    if op == "where_of_rows":
+        bits = f"int{8 * np.dtype(dtype).itemsize}"
+        return re.sub(r"\bI\b", bits, re.sub(r"\bT\b|(?<=_)T\b", TYPES[dtype], _WHERE))
     if kind == "c":
         return complex_helper(op, dtype)
     body = FUNCTIONS[kind].get(op, "")

@@ -14,6 +14,7 @@ from functools import cache
 
 import numpy as np
 
+from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.written_tanh import tanh_address, tanh_text
 
 __all__ = ["direct_address", "direct_call", "direct_test", "lanes_of"]
@@ -105,8 +106,7 @@ def _library() -> ctypes.CDLL | None:
 
 def _calls_vectors() -> bool:
     """Whether NumPy's loops call its functions of a vector register here: these need AVX-512."""
-    features = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
-    return any(features.get(name) for name in _AVX512)
+    return any(map(has, _AVX512))
 
 
 @cache

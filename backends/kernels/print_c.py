@@ -150,7 +150,7 @@ class Printer:
                 return self.expression(replace(x, op="clip_to_numbers"))
             case Do(op="maximum" | "minimum" | "clip" as op, args=args, dtype=dtype, of=of) if self._goes_on(x):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" | "clip" as op, dtype=dtype, of=of) if self._in_rows(of):
+            case Do(op="maximum" | "minimum" | "clip" | "where" as op, dtype=dtype, of=of) if self._in_rows(of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
             case Do(op=op, args=args, of=of):
                 if found := operation_helper(op, of):

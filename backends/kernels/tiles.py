@@ -23,6 +23,7 @@ import numpy as np
 from scanopt.backends.kernels import tile_sums
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.tile_text import HEAD, PRODUCTS, SPACE, TYPES
 from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of
 from scanopt.backends.kernels.vector_text import ROWS, VECTORS
@@ -95,12 +96,9 @@ def library() -> Build:
     return Build(_TEXT)
 
 
-@cache
 def one_row_in_tiles() -> bool:
     """Whether tiles of one row add as BLAS multiplies a vector by a matrix: they do on processors of one kind."""
-    core = getattr(np, "_core", None)
-    features = getattr(getattr(core, "_multiarray_umath", None), "__cpu_features__", {})
-    return bool(features.get("FMA3") and features.get("AVX2") and not features.get("AVX512F"))
+    return has("FMA3", "AVX2") and not has("AVX512F")
 
 
 @cache
