@@ -24,7 +24,8 @@ FLAGS = (
 """The compiler must not change any rounding: no contraction, no other order of sums.  Integers wrap.
 -fno-trapping-math is missing because gcc would then replace a cast to an integer and back by a truncation, which keeps
 the sign of -0.5.  -fno-tree-slp-vectorize is there because gcc 12 contracts a difference and a sum of products that
-stand side by side when it makes one vector of them."""
+stand side by side when it makes one vector of them.  It also does that in loops that store both side by side, of which
+we know products of complex numbers alone (`complex_operations.py`)."""
 _OF_GCC = ("-fno-ipa-ra",)
 """gcc does not clear the upper halves of vector registers before it calls a function of the same file that leaves them
 alone, and forgets about them: what is called next, as the exp of the C library, took up to 20 times as long."""
