@@ -54,8 +54,9 @@ _GAIN = 0.95
 """Tiles must take at most this fraction of the time of NumPy's loop, since their panels take memory."""
 _LONG = 2048
 """The length of vectors beyond which the time of a call of BLAS is negligible."""
-_SHORT = 1 << 15
-"""The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes."""
+_SHORT, _ROWS = 1 << 15, 1 << 17
+"""The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes; of the largest of which
+panels are made for a row: more come from a cache that makes panels as slow as BLAS."""
 
 _DTYPES = ("float32", "float64")
 _BODY = TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
@@ -118,8 +119,12 @@ def address(what: str, dtype: str) -> int:
 def better(tiles: TiledProduct) -> bool:
     """Whether tiles have NumPy's bits and take less time.  The library must be compiled."""
     m, k, n = tiles.dims
-    short = m == 1 and k * n * np.dtype(tiles.dtype).itemsize <= _SHORT
-    return agree(tiles) and (k <= _LONG if m == n == 1 else short or faster(tiles))
+    if m == n == 1:
+        return k <= _LONG and agree(tiles)
+    size = k * n * np.dtype(tiles.dtype).itemsize
+    if m == 1 and size > _ROWS:
+        return False
+    return agree(tiles) and ((m == 1 and size <= _SHORT) or faster(tiles))
 
 
 @lru_cache(maxsize=1_000)
