@@ -7,6 +7,7 @@ pay.  Each compiler process belongs to the process that started it: a forked pro
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import shutil
 import subprocess
@@ -71,6 +72,12 @@ class Build:
                 self.trouble = f"{type(error).__name__}: {error}"
                 self._clean()
         return self.function
+
+    def addresses(self, count: int) -> list[int]:
+        """The addresses of the functions of a library, which is compiled: its function writes them down."""
+        found = (ctypes.c_void_p * count)()
+        self.function(None, None, found)
+        return [p or 0 for p in found]
 
     def _step(self, wait: float) -> None:
         if self.function is not None or self.trouble:

@@ -90,14 +90,11 @@ _Static_assert(VECTOR <= {SPACE}, "");
 #define SQUARE_float32 0
 #define FIRST_float32(a, b) (a)
 #define LAST_float32(a, b) (b)
-#ifdef __has_builtin
 #if VECTOR == 64 && __has_builtin(__builtin_shufflevector)
 #define SQUARE_float64 1
 #define FIRST_float64(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define LAST_float64(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-#endif
-#endif
-#ifndef SQUARE_float64
+#else
 #define SQUARE_float64 0
 #define FIRST_float64 FIRST_float32
 #define LAST_float64 LAST_float32

@@ -12,7 +12,6 @@ bits are the same, and which way takes less time (`better`).
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -105,10 +104,8 @@ def one_row_in_tiles() -> bool:
 @cache
 def _functions() -> dict[tuple[str, str], int]:
     """The addresses of the functions of the compiled library, by name and dtype."""
-    found = (ctypes.c_void_p * 12)()
-    library().function(None, None, found)
     names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
-    return dict(zip(names, (p or 0 for p in found), strict=True))
+    return dict(zip(names, library().addresses(len(names)), strict=True))
 
 
 def address(what: str, dtype: str) -> int:

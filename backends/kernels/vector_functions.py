@@ -10,7 +10,6 @@ thousand numbers and takes less time.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, MutableSequence
 from functools import cache
 from math import isqrt
@@ -36,8 +35,6 @@ _PATIENCE = 2.0
 """Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
 _LN2, _TABLE = ("0x1.62e42fefa3800p-1", "0x1.ef35793c76730p-45", "-0x1.0000000000001p-1"), 18 + 2 * 128
 """The numbers that the table of the C library's `log` begins with, and its length."""
-_KEPT: list[np.ndarray[Any, Any]] = []
-"""Tables that loops read."""
 _DIGITS = 256
 """Binary digits of the powers of 2 ** (1 / 128) before they are rounded."""
 
@@ -214,18 +211,16 @@ def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
     """The addresses of a loop and of its data: of this file's, or of NumPy's, which is given, if that is better."""
     if library().poll(_PATIENCE) is None:
         return plain
-    found = (ctypes.c_void_p * len(_FUNCTIONS))()
-    library().function(None, None, found)
-    data = _table(name)
-    own = found[_FUNCTIONS.index(name)] or 0, data
+    own = library().addresses(len(_FUNCTIONS))[_FUNCTIONS.index(name)], _table(name)
     return own if all(own) and _is_better(own, plain) else plain
 
 
 def _table(name: str) -> int:
-    """The address of the table that a loop reads."""
-    if name == "exp":
-        return int(_powers().ctypes.data)
-    return tanh_address("float64") if name == "tanh" else _of_logarithms()
+    """The address of the table that a loop reads; 0 if there is none."""
+    if name == "tanh":
+        return tanh_address("float64")
+    table = _powers() if name == "exp" else _logarithms()
+    return 0 if table is None else int(table.ctypes.data)
 
 
 def _is_better(own: tuple[int, int], plain: tuple[int, int]) -> bool:
@@ -254,19 +249,18 @@ def _numbers() -> np.ndarray[Any, Any]:
 
 
 @cache
-def _of_logarithms() -> int:
-    """The address of a copy of the C library's table for `log`, found by its first numbers; 0 if there is none."""
+def _logarithms() -> np.ndarray[Any, Any] | None:
+    """A copy of the C library's table for `log`, found by its first numbers; None if there is none."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/libm.so" in line or "/libm-" in line}
         data = b"".join(Path(path).read_bytes() for path in sorted(paths))
     except (OSError, IndexError):
-        return 0
+        return None
     place = data.find(np.array([float.fromhex(x) for x in _LN2], "<f8").tobytes())
     if place < 0 or len(data) < place + 8 * _TABLE:
-        return 0
-    _KEPT.append(np.frombuffer(data[place : place + 8 * _TABLE], "<f8").copy())
-    return int(_KEPT[-1].ctypes.data)
+        return None
+    return np.frombuffer(data[place : place + 8 * _TABLE], "<f8").copy()
 
 
 @cache
