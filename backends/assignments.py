@@ -7,7 +7,8 @@ single tuple assignment, whose right sides Python evaluates before it assigns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from scanopt.records import dataclass
 
 __all__ = ["Assignment", "in_order"]
 

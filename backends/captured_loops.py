@@ -12,7 +12,7 @@ If anything goes wrong, the array steps of the loop run from its start, and give
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from scanopt.backends.device_operators import Watch
 from scanopt.backends.kept_rows import KeptRows
 from scanopt.forks import lock
 from scanopt.program.ir import Loop
+from scanopt.records import dataclass
 
 __all__ = ["FEWEST", "STEPS", "CapturedLoop", "Captures", "Replay"]
 

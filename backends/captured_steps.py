@@ -8,13 +8,13 @@ not wait for the device, copy from the host, or call a library that refuses to b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.program.ir import CarriedState, Compute, Input, Keep, Loop, Program, Read
 from scanopt.program.names import used_at_end
 from scanopt.program.storage.placement import elementwise
 from scanopt.program.text import made_in
+from scanopt.records import dataclass
 
 __all__ = ["NoCapture", "StepsProgram", "may_be_captured", "steps_program"]
 

@@ -6,7 +6,6 @@ Loops that have kernels call them from that text; a program that is one kernel a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from time import perf_counter
 from types import FunctionType
@@ -27,6 +26,7 @@ from scanopt.backends.support import support
 from scanopt.backends.timing import timing
 from scanopt.program.failures import SourceMap, note_failure
 from scanopt.program.ir import Input, Program
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.choice import Choice

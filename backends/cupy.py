@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from scanopt.extraction.cost import CostModel
 from scanopt.extraction.device_rates import ESTIMATES, DeviceRates, costs_on_device, rates_of_device
 from scanopt.forks import lock
 from scanopt.program.ir import Compute, Program
+from scanopt.records import dataclass
 
 __all__ = ["CuPy", "OnDevice", "make"]
 

@@ -6,12 +6,12 @@ Nothing is decided here: memory is assigned by relations, derived by the rules o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program
 from scanopt.program.names import Loops, Names, Path
 from scanopt.program.storage.placement import FRESH, Allocation, Root, StateOf, fresh_storage, roots_of, storage_of
+from scanopt.records import dataclass
 
 __all__ = ["Layout", "layout"]
 

@@ -6,7 +6,6 @@ A few operators have shorter functions here, with the same bits and less Python 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["NumPy", "make"]
 

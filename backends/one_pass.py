@@ -14,7 +14,7 @@ Blocks publish words of 8 bytes, each written in one store: 32 bits of a number,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,7 @@ from scanopt.backends.kernels.cuda_operations import HEAD
 from scanopt.backends.kernels.device_plans import Launcher
 from scanopt.backends.kernels.fetched_rows import FETCHING
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.records import dataclass
 
 __all__ = ["Shape", "Tiles", "one_pass", "shape_of", "text"]
 

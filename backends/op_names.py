@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import keyword
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from scanopt.array.op import Op
+from scanopt.records import dataclass
 
 __all__ = ["OpNames"]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.program.ir import Compute
+from scanopt.records import dataclass
 
 __all__ = ["COMMENT_AT", "DEEPEST", "FunctionPart", "SourceLine", "connect", "safe", "written"]
 

@@ -7,7 +7,6 @@ predicted to be at least `MARGIN` times faster, and where results need not be ex
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from scanopt.backends import CompiledProgram, executor
 from scanopt.backends.predicted import Prices, UnknownSizesError, moved_seconds, sizes_of
 from scanopt.extraction.cost import NUMPY, CostModel
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["Placed"]
 

@@ -7,7 +7,6 @@ on values that are only known when the program runs, nothing is predicted.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -19,6 +18,7 @@ from scanopt.extraction.cost import CostModel, Work
 from scanopt.extraction.device_rates import DeviceRates
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.memory import shapes
+from scanopt.records import dataclass
 
 __all__ = ["Known", "LoopPrice", "Prices", "UnknownSizesError", "moved_seconds", "sizes_of"]
 

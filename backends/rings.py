@@ -7,7 +7,8 @@ is at place t, modulo the number of rows.  Rows of steps before the first one ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from scanopt.records import dataclass
 
 __all__ = ["FEW", "Ring"]
 

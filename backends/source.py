@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
 from scanopt.program.storage.placement import Root
 from scanopt.program.text import made_in, names_made, names_read
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.choice import Choice
@@ -272,12 +273,12 @@ class Writer:
         for part in segment.parts:
             if part.body is None or self.choice is None:
                 array_steps(part)
-                continue
-            kernel = self.choice.segment_kernel(part.body)
-            z, results = f"z_{kernel}", ", ".join(map(self.name, part.results))
-            self.line(f"{z} = {kernel}({', '.join(map(self.name, part.body.outer))})")
-            self.block(f"if {z}:", partial(self.line, f"[{results}], {z} = {z}, None"))
-            self.block("else:", partial(array_steps, part))
+            else:
+                kernel = self.choice.segment_kernel(part.body)
+                z, results = f"z_{kernel}", ", ".join(map(self.name, part.results))
+                self.line(f"{z} = {kernel}({', '.join(map(self.name, part.body.outer))})")
+                self.block(f"if {z}:", partial(self.line, f"[{results}], {z} = {z}, None"))
+                self.block("else:", partial(array_steps, part))
         for i in inside:
             self._forget(i, steps[i], before)
 

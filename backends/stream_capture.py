@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from scanopt.records import dataclass
 
 __all__ = ["StreamCapture", "StreamReplay"]
 

@@ -7,7 +7,7 @@ optimized program is compared with it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
@@ -27,6 +27,7 @@ from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
 from scanopt.loops.shapes import changed_shape, other_rows, step_shapes
 from scanopt.loops.site import show
+from scanopt.records import dataclass
 
 __all__ = ["interpret", "read_value"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from scanopt.absent import ABSENT
+from scanopt.records import dataclass
 
 __all__ = ["MODES", "Mode", "as_mode"]
 

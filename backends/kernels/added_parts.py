@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.inner_bodies import read_after_step
 from scanopt.backends.kernels.nodes import Join, Map, Nested, Node, SetItem, View
 from scanopt.backends.kernels.stages import FEW, MOST_LOOPS
+from scanopt.records import dataclass
 
 __all__ = ["with_parts_joined"]
 

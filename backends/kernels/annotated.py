@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.program.ir import Program
 from scanopt.program.text import names_shown, program_lines
+from scanopt.records import dataclass
 
 __all__ = ["annotated"]
 

@@ -9,7 +9,6 @@ a barrier between them: a thread reads what another thread wrote, or overwrites 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.ring_rows import PointedAt, places_of_pointers
 from scanopt.backends.kernels.walks import expressions, inside, loads
+from scanopt.records import dataclass
 
 __all__ = ["Access", "Waiting", "places_of"]
 

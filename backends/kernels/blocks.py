@@ -9,7 +9,6 @@ when its own elements are done.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -38,6 +37,7 @@ from scanopt.backends.kernels.places_changed import changes_few
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, packed
 from scanopt.program.ir import CarriedState
+from scanopt.records import dataclass
 
 __all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
 

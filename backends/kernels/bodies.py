@@ -6,7 +6,7 @@ Shapes are known up to lengths; the lengths of the axes are decided later (`size
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +31,7 @@ from scanopt.backends.kernels.nodes import (
     View,
 )
 from scanopt.program.ir import Loop
+from scanopt.records import dataclass
 
 __all__ = ["Body", "read_forwards", "rounds_by_direction", "rounds_by_layout", "walk"]
 

@@ -14,7 +14,6 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from scanopt.backends.kernels import cache
 from scanopt.backends.kernels.compilers import Compiler, compiler
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.forks import lock
+from scanopt.records import dataclass
 
 __all__ = ["LONGEST", "Build", "wait_for_builds"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.segments import OVERHEAD, Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.whole import ProgramKernel, program_body
 from scanopt.program.ir import Loop, Program, Step
+from scanopt.records import dataclass
 
 __all__ = ["Choice"]
 

@@ -7,7 +7,6 @@ elementwise, nothing else reads the matrix, and NumPy also reduces row by row, s
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.few_reduced import further
 from scanopt.backends.kernels.forms import in_c
@@ -34,6 +33,7 @@ from scanopt.backends.kernels.lowering import Lowering, operation
 from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Lookup, Map, Reduce
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
+from scanopt.records import dataclass
 
 __all__ = ["Columns", "with_columns", "write_columns"]
 

@@ -8,11 +8,11 @@ import platform
 import shutil
 import struct
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from scanopt.backends.kernels.numpy_loops import available
+from scanopt.records import dataclass
 
 __all__ = ["Compiler", "compiler"]
 

@@ -7,7 +7,7 @@ same: they are computed once and remembered.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.backends.kernels.device_plans import DevicePlan, Launcher
 from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.recipe import ALIGNED, Number
+from scanopt.records import dataclass
 
 __all__ = ["DeviceCalls"]
 

@@ -7,7 +7,7 @@ any; if these give None, too, its array steps run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
 from scanopt.backends.kernels.tensor_cores import SHORT_PRODUCTS
 from scanopt.program.ir import Loop, Program, Step
+from scanopt.records import dataclass
 
 __all__ = ["DeviceChoice", "DeviceLoop", "LoopWays"]
 

@@ -7,7 +7,7 @@ each step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from scanopt.backends.kernels.recipe import ALIGNED, Recipe, evaluated, scratch_
 from scanopt.backends.kernels.shared_memory import FOLDING, HeldFactor, Holding, Staged, declared
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.extraction.device_rates import ESTIMATES, DeviceRates
+from scanopt.records import dataclass
 
 __all__ = ["DeviceLimits", "DevicePlan", "DeviceVariant", "Launcher"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.kernels.device_loops import DeviceChoice, DeviceLoop, LoopWays
@@ -11,6 +10,7 @@ from scanopt.backends.predicted import Known, Prices
 from scanopt.extraction.cost import CostModel
 from scanopt.extraction.device_rates import DeviceRates
 from scanopt.program.ir import Loop
+from scanopt.records import dataclass
 
 __all__ = ["DevicePredictions"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from operator import gt, mul, neg, sub
@@ -20,6 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from scanopt.backends.kernels.orders import fused_sum
+from scanopt.records import dataclass
 
 __all__ = ["LARGEST", "LEAST", "Do", "Way", "solved", "way_of"]
 

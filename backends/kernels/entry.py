@@ -15,7 +15,7 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
@@ -26,6 +26,7 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.numpy_table import entry_of
 from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.records import dataclass
 
 __all__ = ["Entry", "can_enter"]
 

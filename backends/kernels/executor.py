@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scanopt.backends.kernels.prices import KERNELS
 from scanopt.backends.numpy import bind
 from scanopt.extraction.cost import CostModel
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["Kernels", "adaptive", "always"]
 

@@ -8,13 +8,13 @@ flight as a device needs to reach its bandwidth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from scanopt.backends.kernels.ir import ONE, Do, Expr, Helper, Inner, Kernel, Lit, Point, Steps, Stmt, Var
 from scanopt.backends.kernels.recipe import Given
 from scanopt.backends.kernels.walks import expressions, inside, loads
+from scanopt.records import dataclass
 
 __all__ = ["AHEAD", "FETCHING", "Fetched", "fetched_rows", "rows_read"]
 

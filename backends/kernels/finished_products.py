@@ -9,7 +9,7 @@ loop must not write to the factor that other blocks may still be reading.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 import numpy as np
@@ -38,6 +38,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.ring_rows import row_of_step
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads, with_variables
+from scanopt.records import dataclass
 
 __all__ = ["FinishedProduct", "with_finished"]
 

@@ -8,7 +8,6 @@ order of additions is that of the steps, so the bits do not change.  Nothing els
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.ir import (
@@ -35,6 +34,7 @@ from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, 
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.step_counts import checked
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
+from scanopt.records import dataclass
 
 __all__ = ["Folded", "with_folds", "write_fold"]
 

@@ -8,7 +8,7 @@ tensor cores multiply, take parts of the tile and slices of the sums, which are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import Expr
 from scanopt.backends.kernels.recipe import evaluated
 from scanopt.backends.kernels.tensor_cores import TENSOR_TILES
+from scanopt.records import dataclass
 
 __all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILED", "TILES", "GridFactor", "Tile", "most_tiles", "tiles_of"]
 

@@ -8,13 +8,14 @@ that order.  Values that a loop keeps twice are stored once.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Expr, Lit, Point, Var, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Lookup, Map, Nested, Node, PartSet, Repeat, SumTo, View
 from scanopt.backends.kernels.summed_rows import Added, begin_sums
 from scanopt.backends.kernels.values import Array, packed
+from scanopt.records import dataclass
 
 __all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of", "read_first"]
 

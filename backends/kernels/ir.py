@@ -7,7 +7,7 @@ array, not bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from scanopt.records import dataclass
 
 __all__ = [
     "INDEX",

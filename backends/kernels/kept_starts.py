@@ -9,7 +9,7 @@ step, which the kernel checks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
@@ -18,6 +18,7 @@ from scanopt.backends.kernels.inner_bodies import rewritten_inside
 from scanopt.backends.kernels.parts_by_ends import LAST, first_index, joins_rows, readers_of, where_it_runs
 from scanopt.program.ir import Compute, Keep, Loop, Step
 from scanopt.program.text import names_made, names_read
+from scanopt.records import dataclass
 
 __all__ = ["with_starts"]
 

@@ -7,7 +7,7 @@ thread per lane.  Other loops get one block of threads per lane, whose threads s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
@@ -35,6 +35,7 @@ from scanopt.backends.kernels.nodes import (
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
+from scanopt.records import dataclass
 
 __all__ = ["AxisClasses", "Lanes", "lanes_of", "no_lanes"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from scanopt.records import dataclass
 
 __all__ = [
     "DETERMINANTS", "LOOPS_OF_TWO", "AffineRows", "Contract", "Convolve", "Decomposed", "Factored", "Made", "One",

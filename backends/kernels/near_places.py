@@ -9,7 +9,7 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Let, Lit, Steps, Stmt, Var, plus
 from scanopt.backends.kernels.lookups import place_in_range
@@ -17,6 +17,7 @@ from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Lookup
 from scanopt.backends.kernels.stages import Fused
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
+from scanopt.records import dataclass
 
 __all__ = ["row_at_places"]
 

@@ -5,7 +5,6 @@ They are derived from the program by `reading.py` and its siblings, before any l
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.backends.kernels.matrix_nodes import (
@@ -24,6 +23,7 @@ from scanopt.backends.kernels.matrix_nodes import (
     Transform,
 )  # fmt: skip
 from scanopt.program.ir import Branch, Loop
+from scanopt.records import dataclass
 
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Decomposed",

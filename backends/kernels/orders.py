@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.trials import PlainProduct, values_of
+from scanopt.records import dataclass
 
 __all__ = ["EmptySum", "FusedSum", "OneProduct", "Order", "SumOfTwo", "UnlessZero", "fused_sum", "orders_of"]
 

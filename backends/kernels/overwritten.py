@@ -9,7 +9,7 @@ nothing reads the old value afterwards.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from scanopt.backends.kernels.bodies import walk
@@ -40,6 +40,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.stages import Fused, is_few
 from scanopt.program.ir import CarriedState
+from scanopt.records import dataclass
 
 __all__ = [
     "changed_in_place", "chosen_over", "factors", "idle_test", "note_links", "note_overwritten", "overwritten",

@@ -8,7 +8,7 @@ Axes of these, of products, of random numbers and of sums are not split.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import ONE, Expr, Var, product
@@ -30,6 +30,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
 from scanopt.program.ir import Loop
+from scanopt.records import dataclass
 
 __all__ = ["PartAxis", "part_axes", "why_none"]
 

@@ -6,7 +6,7 @@ The number of threads depends only on lengths, numbers of steps and processors; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import pairwise
 from math import prod
@@ -24,6 +24,7 @@ from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
 from scanopt.backends.kernels.work import Predicted, predicted
 from scanopt.backends.kernels.workers import cores, run_together
+from scanopt.records import dataclass
 
 __all__ = ["PAYS", "PartKernels", "PartedPlan", "Threads"]
 

@@ -7,7 +7,7 @@ unchanged.  The bounds and the stride of the places are taken from its condition
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, For, If, Let, Lit, Stmt, Var, plus, times
 from scanopt.backends.kernels.lowering import Lowering
@@ -15,6 +15,7 @@ from scanopt.backends.kernels.nodes import Map, Nested
 from scanopt.backends.kernels.overwritten import chosen_over, factors, idle_test
 from scanopt.backends.kernels.stages import Fused
 from scanopt.backends.kernels.values import Axes, Scalar, element_of, nest
+from scanopt.records import dataclass
 
 __all__ = ["Elements", "changes_few", "through_changes"]
 

@@ -9,7 +9,7 @@ they always read the element that the step before has set, or never.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 import numpy as np
@@ -37,6 +37,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.steps_known import HeldPlace, KnownSteps, MovingPlace, known_steps, wrapped
 from scanopt.backends.kernels.walks import expressions, inside, made_in, variables, with_variables
+from scanopt.records import dataclass
 
 __all__ = ["InRange", "chooses", "in_range"]
 

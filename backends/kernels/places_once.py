@@ -8,12 +8,13 @@ twice (`places_in_range.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import zip_longest
 
 from scanopt.backends.kernels.ir import Cast, Expr, For, If, Let, Steps, Stmt, Var
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.walks import loads, made_in, variables, with_values, with_variables
+from scanopt.records import dataclass
 
 __all__ = ["with_places_compared_once"]
 

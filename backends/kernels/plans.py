@@ -9,7 +9,7 @@ import ctypes
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -38,6 +38,7 @@ from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, bet
 from scanopt.backends.kernels.turned import across, as_it_lies
 from scanopt.backends.kernels.vector_functions import ask_for_vectors, put_vectors
 from scanopt.forks import lock
+from scanopt.records import dataclass
 
 __all__ = ["Plan", "Variant"]
 

@@ -8,13 +8,13 @@ each step although the loop does not say so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.ir import INDEX, ONE, Do, Expr, Lit, plus, times
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Fork, Join, Map, Nested, Node, Repeat, View
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Axes
+from scanopt.records import dataclass
 
 __all__ = ["Prefix", "prefix_of"]
 

@@ -6,7 +6,7 @@ steps, or its program as more than one kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from scanopt.array.op import Op
@@ -29,6 +29,7 @@ from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.small_systems import MOST_ROWS
 from scanopt.extraction.cost import CACHE, NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
+from scanopt.records import dataclass
 
 __all__ = ["KERNELS", "MOST_SCRATCH", "KernelCosts"]
 

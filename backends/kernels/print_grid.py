@@ -7,7 +7,6 @@ therefore be on the device at the same time.  Products are described in `grid_ti
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
@@ -20,6 +19,7 @@ from scanopt.backends.kernels.read_parts import with_parts_computed
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD
 from scanopt.backends.kernels.walks import inside, with_loads
+from scanopt.records import dataclass
 
 __all__ = ["GRID_HEAD", "grid_text"]
 

@@ -11,7 +11,6 @@ rows there are, so the bits of a row do not depend on the batch that it is in.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,6 +45,7 @@ from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD, HeldFactor, Staged
 from scanopt.backends.kernels.tensor_cores import TENSOR_ROWS
 from scanopt.backends.kernels.walks import expressions
+from scanopt.records import dataclass
 
 __all__ = ["MOST_ROWS", "MOST_THREADS", "ROWS_HEAD", "rows_run_alike", "rows_text"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from scanopt.backends.kernels.cuda_operations import HEAD, functor
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.kernels.print_grid import GRID_HEAD
 from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, ROWS_HEAD
 from scanopt.backends.kernels.shared_memory import HELD
+from scanopt.records import dataclass
 
 __all__ = ["COLUMNS", "DEEP", "FLAT", "PROBES", "Probe"]
 

@@ -8,7 +8,7 @@ the array, and nothing in between changes an operand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import (
     Cast,
@@ -27,6 +27,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.ring_rows import PointedAt, places_of_pointers
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables, with_loads, with_variables
+from scanopt.records import dataclass
 
 __all__ = ["with_parts_computed"]
 

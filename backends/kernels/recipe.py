@@ -6,7 +6,7 @@ These are arrays, scratch memory, numbers and inner loops; a plan finds their va
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import isqrt, prod
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import ZERO, Do, Expr, Kernel, Lit, Var
 from scanopt.backends.kernels.scratch import Life, placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
+from scanopt.records import dataclass
 
 __all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_bytes", "scratch_offsets"]
 

@@ -6,12 +6,13 @@ The counter is incremented at each step and reset when it reaches n, which takes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, For, Let, Lit, Set, Steps, Stmt, Var, plus
 from scanopt.backends.kernels.steps_in_c import is_power_of_two
 from scanopt.backends.kernels.steps_known import known_steps
 from scanopt.backends.kernels.walks import inside, made_in, variables
+from scanopt.records import dataclass
 
 __all__ = ["remainders_counted"]
 

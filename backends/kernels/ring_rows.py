@@ -7,10 +7,10 @@ alone, and only that row is accessed through it.  So two pointers differ if thei
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.ir import Do, Expr, Lit, Point, Stmt, Var
 from scanopt.backends.kernels.walks import inside
+from scanopt.records import dataclass
 
 __all__ = ["PointedAt", "RowOfStep", "places_of_pointers", "row_of_step"]
 

@@ -8,7 +8,7 @@ again.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.columns import Columns
@@ -20,6 +20,7 @@ from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, 
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.program.ir import Read
+from scanopt.records import dataclass
 
 __all__ = ["with_rows_computed"]
 

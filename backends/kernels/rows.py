@@ -8,7 +8,6 @@ gives the same, are reduced in variables (`integer_rows.py`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Reduce
 from scanopt.backends.kernels.reductions import divided
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, item_size, nest, packed
+from scanopt.records import dataclass
 
 __all__ = ["ReducedRows", "with_rows", "write_rows"]
 

@@ -8,7 +8,7 @@ compute the result or report the error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["WORTH", "LoopKernel", "Planner"]
 

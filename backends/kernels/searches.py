@@ -6,7 +6,6 @@ that they find the same place even in arrays that are not sorted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 
@@ -42,6 +41,7 @@ from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, Fixed, NoForm, Nonempty, Search
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Scalar, element_of, index, nest, packed
+from scanopt.records import dataclass
 
 __all__: list[str] = []
 

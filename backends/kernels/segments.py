@@ -7,7 +7,6 @@ can.  As for loops, the array steps of a segment follow the call of its kernel, 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from scanopt.array.types import TensorType
@@ -17,6 +16,7 @@ from scanopt.backends.kernels.loop_report import segment_label
 from scanopt.backends.kernels.nodes import Node, NoForm, Reshape, View
 from scanopt.backends.kernels.whole import single_step
 from scanopt.program.ir import Compute, Step
+from scanopt.records import dataclass
 
 __all__ = ["OVERHEAD", "Segment", "SegmentKernel", "SegmentPart", "Segmenter"]
 

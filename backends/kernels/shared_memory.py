@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.ir import Expr
+from scanopt.records import dataclass
 
 __all__ = ["FOLDING", "HELD", "HeldFactor", "Holding", "Staged", "declared"]
 

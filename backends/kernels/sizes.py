@@ -8,7 +8,7 @@ each call checks that they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -42,6 +42,7 @@ from scanopt.backends.kernels.ties import Axis, classes_of
 from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes, shapes
+from scanopt.records import dataclass
 
 __all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
 

@@ -8,7 +8,6 @@ the end of the memory is copied to the other end, which happens seldom, since th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Lit, Point, Set, Stmt, Var, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
@@ -16,6 +15,7 @@ from scanopt.backends.kernels.nodes import WHOLE, Join, Node, View
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, packed
 from scanopt.program.ir import CarriedState
+from scanopt.records import dataclass
 
 __all__ = ["Sliding", "slide", "sliding"]
 

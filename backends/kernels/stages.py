@@ -7,12 +7,13 @@ to its only reader if that saves storing an array, and if nothing in between may
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
 from scanopt.backends.kernels.nodes import Call, Join, Length, Lookup, Map, Node, Reshape, SetItem, Setting, Take, View
+from scanopt.records import dataclass
 
 __all__ = [
     "CallsTogether",

@@ -8,7 +8,7 @@ from kept values, and if only loops that go backwards read its rows; the operati
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import ONE, plus
 from scanopt.backends.kernels.lowering import Lowering
@@ -16,6 +16,7 @@ from scanopt.backends.kernels.nodes import WHOLE, Join, Length, Lookup, Map, Nes
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.turned_first import turns
 from scanopt.program.ir import Read
+from scanopt.records import dataclass
 
 __all__ = ["with_states_computed_again"]
 

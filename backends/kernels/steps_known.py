@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise, zip_longest
 
 from scanopt.backends.kernels.ir import (
@@ -31,6 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.walks import inside
+from scanopt.records import dataclass
 
 __all__ = ["HeldPlace", "KnownSteps", "MovingPlace", "known_steps", "wrapped"]
 

@@ -8,7 +8,7 @@ less time, all rows are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +34,7 @@ from scanopt.backends.kernels.stages import Reading, Stage, made_by, read_by
 from scanopt.backends.kernels.step_counts import may_take_none
 from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import Array, Axes, item_size
+from scanopt.records import dataclass
 
 __all__ = ["Added", "begin_sums", "laid", "rows_to_sum", "written_unless_summed"]
 

@@ -13,7 +13,6 @@ bits are the same, and which way takes less time (`better`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -26,6 +25,7 @@ from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.tile_text import HEAD, PRODUCTS, SPACE, TYPES
 from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of
 from scanopt.backends.kernels.vector_text import ROWS, VECTORS
+from scanopt.records import dataclass
 
 __all__ = [
     "FUNCTIONS",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Expr, For, Lit, Load, Stmt, plus, product, times
+from scanopt.records import dataclass
 
 __all__ = ["Ahead", "Array", "Pick", "Scalar", "Value", "element_of", "index", "item_size", "nest", "packed"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from scanopt.backends.kernels.plan_cache import PLANS
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program, Step
+from scanopt.records import dataclass
 
 __all__ = ["ProgramKernel", "program_body", "single_step"]
 

@@ -8,7 +8,7 @@ tested when the kernel runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial, reduce
 from typing import Protocol
 
@@ -42,6 +42,7 @@ from scanopt.backends.kernels.nodes import IDENTITY, Map, Node, Product, Reduce,
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
 from scanopt.backends.kernels.window_products import is_window_product, may_be_made, product_of_windows
 from scanopt.program.ir import Loop
+from scanopt.records import dataclass
 
 __all__ = ["with_windows_together"]
 

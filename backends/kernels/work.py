@@ -6,7 +6,6 @@ It uses the prices of kernels (`prices.py`).  Both sides of a branch are counted
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from scanopt.array.op import load
@@ -31,6 +30,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
 )  # fmt: skip
 from scanopt.backends.kernels.prices import KERNELS
+from scanopt.records import dataclass
 
 __all__ = ["Predicted", "predicted"]
 

@@ -11,10 +11,11 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from queue import SimpleQueue
 
 from scanopt.forks import lock
+from scanopt.records import dataclass
 
 __all__ = ["cores", "run_together"]
 

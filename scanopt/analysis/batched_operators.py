@@ -7,7 +7,6 @@ that graph as a list.  Batching twice batches every operator of the recipe.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from scanopt.array.op import Op, Operand, step_of
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.calculus.forms import Operator
+from scanopt.records import dataclass
 
 __all__ = ["Expansion", "recipe"]
 

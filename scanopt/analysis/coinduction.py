@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.lengths import KnownLengths
@@ -24,6 +24,7 @@ from scanopt.analysis.step_counts import with_equal_lengths
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
+from scanopt.records import dataclass
 
 __all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "may_be_equal", "pairs", "proven", "waiting"]
 

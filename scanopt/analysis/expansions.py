@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 
 import scanopt.facts.expansions  # noqa: F401  # declares what is given here
@@ -11,6 +10,7 @@ from scanopt.analysis.batched_operators import Expansion, recipe
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Batched
+from scanopt.records import dataclass
 
 __all__ = ["Expansions", "expansions"]
 

@@ -9,7 +9,7 @@ each, has a key that says so.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import combinations
 from math import isqrt
@@ -21,6 +21,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
+from scanopt.records import dataclass
 
 __all__ = ["KnownLengths", "changing", "known_lengths"]
 

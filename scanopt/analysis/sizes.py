@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 from scanopt.loops.steps import ENDLESS
+from scanopt.records import dataclass
 
 __all__ = ["DEFAULT", "Sizes", "application", "assumes", "example_operands", "open_operand"]
 

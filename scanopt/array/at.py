@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +14,7 @@ from scanopt.array.operators.scatter import scatter
 from scanopt.array.operators.subtensor import getitem, inc_subtensor, set_subtensor
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Apply, Variable, describe
+from scanopt.records import dataclass
 
 __all__ = ["At", "IndexedPart"]
 

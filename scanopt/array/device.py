@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from scanopt.records import dataclass
 
 __all__ = ["CUPY", "Device", "arrived", "device_of", "on_device", "to_host"]
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from scanopt.array.parameters import Parameter, check_parameters
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import Dim, TensorType
 from scanopt.extensions import load_extensions
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.array.variable import Variable

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from string import Formatter
 from typing import Any
 
 from scanopt.array.shown import shown
 from scanopt.array.types import DTYPES, LONGEST, MOST_AXES
+from scanopt.records import dataclass
 
 __all__ = [
     "AXES", "AXIS", "DTYPE", "FLAG", "INDEX", "LENGTHS", "MESSAGE", "NUMBER", "PAIRS", "SHAPE", "TEXT",

@@ -13,7 +13,6 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from inspect import Signature
 from types import SimpleNamespace
@@ -29,6 +28,7 @@ from scanopt.array.standard_names import CONSTANTS, DTYPES, FFT, LINALG
 from scanopt.array.standard_names import FUNCTIONS as SIGNATURES
 from scanopt.array.types import MOST_AXES, dtype_name
 from scanopt.array.variable import Constant, Variable, describe
+from scanopt.records import dataclass
 
 __all__ = ["MISSING", "NAMES", "VERSIONS", "namespace"]
 

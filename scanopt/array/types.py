@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from operator import index
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from scanopt import features
 from scanopt.config import config
+from scanopt.records import dataclass
 
 __all__ = [
     "COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType", "array_of", "dtype_name", "lengths",

@@ -16,13 +16,13 @@ import inspect
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
 from scanopt.calculus import terms
 from scanopt.calculus.declarations import DECLARATIONS
 from scanopt.calculus.terms import Args, Atom, Clock, Int, Move, Op, State, Term, Text, Value, egglog_text, variable
+from scanopt.records import dataclass
 
 __all__ = [
     "FACTS", "Body", "Condition", "Fact", "Rule", "Rules", "fact", "facts_text", "hint", "noted", "parameters", "query",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
 from scanopt.modes import Mode
+from scanopt.records import dataclass
 
 __all__ = ["Encoded", "clocks_of", "needed"]
 

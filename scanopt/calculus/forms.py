@@ -7,7 +7,7 @@ encoder every class has one form; after saturation it has many, and extraction p
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.modes import Mode
+from scanopt.records import dataclass
 
 __all__ = [
     "KEPT", "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",

@@ -14,7 +14,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
 from operator import is_
@@ -29,6 +29,7 @@ from scanopt.calculus.well_formed import complaint
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
 from scanopt.pauses import without_collections
+from scanopt.records import dataclass
 
 __all__ = [
     "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered",

@@ -6,9 +6,9 @@ How values and operators are written is in `term`, the constructors are in `term
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from scanopt.calculus.declarations import APPLIED, LISTED
+from scanopt.records import dataclass
 
 __all__ = [
     "SPECIAL", "Args", "Atom", "Clock", "Int", "Move", "Param", "State", "Term", "Text", "egglog_text", "elements",

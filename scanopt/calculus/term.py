@@ -7,7 +7,6 @@ operators by their names in the table.  The constructors are in `terms`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -30,6 +29,7 @@ from scanopt.calculus.pattern import (
     elements,
     number_text,
 )  # fmt: skip
+from scanopt.records import dataclass
 
 __all__ = [
     "NO_NUMBER", "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "apply",

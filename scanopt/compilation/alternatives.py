@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.analysis.counting import counting_inputs
@@ -17,6 +16,7 @@ from scanopt.compilation.report import Report
 from scanopt.extraction.resizing import MANY, Chosen
 from scanopt.forks import once
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["Alternatives", "Known", "alternatives_of"]
 

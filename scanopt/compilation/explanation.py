@@ -11,7 +11,7 @@ e-graph, and another program.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
@@ -24,6 +24,7 @@ from scanopt.extraction.problem import NoProgramFoundError, Problem
 from scanopt.memory import bytes_text
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
+from scanopt.records import dataclass
 
 __all__ = ["Explanation", "Recording", "Step", "explain", "record", "told"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from scanopt.array.types import array_of
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
 from scanopt.loops.site import is_truth, show
+from scanopt.records import dataclass
 
 __all__ = ["In", "Out", "Param", "read_inputs", "read_one"]
 

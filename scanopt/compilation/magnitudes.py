@@ -7,7 +7,6 @@ program may need one length to be another one plus such a number: x[1:] + y runs
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isqrt
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from scanopt.array.op import Operand
 from scanopt.array.types import TensorType
+from scanopt.records import dataclass
 
 __all__ = ["Magnitudes", "Region", "representatives"]
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -29,6 +29,7 @@ from scanopt.extraction.extract import Extraction, extract, the_only_choice
 from scanopt.extraction.memory_budget import budget_of, fits, fitting
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 from scanopt.pauses import without_collections
+from scanopt.records import dataclass
 
 __all__ = ["Asking", "Optimized", "Settings", "as_written", "optimize"]
 

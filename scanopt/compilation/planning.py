@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from numbers import Real
 from typing import Any
 
@@ -24,6 +24,7 @@ from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
 from scanopt.forks import once
 from scanopt.modes import Mode
+from scanopt.records import dataclass
 
 __all__ = ["OptimizationPlan", "Request", "checked_cost"]
 

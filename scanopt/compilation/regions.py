@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.compilation.alternatives import Alternatives
@@ -21,6 +20,7 @@ from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
 from scanopt.pauses import without_collections
 from scanopt.program.ir import Program
+from scanopt.records import dataclass
 
 __all__ = ["ProgramForSizes", "Regions", "kernels_of"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.memory import bytes_text
+from scanopt.records import dataclass
 
 __all__ = ["Report", "ending"]
 

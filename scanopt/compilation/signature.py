@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from scanopt.loops.graph import leaves, refuse_stray
 from scanopt.loops.rebuild import rebuild, replacements
 from scanopt.loops.site import is_bare, is_truth, show, to_keep
 from scanopt.modes import Mode
+from scanopt.records import dataclass
 
 __all__ = ["Signature", "signature"]
 

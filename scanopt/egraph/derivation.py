@@ -8,12 +8,12 @@ not equalities: laws that contributed only to a condition are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scanopt.calculus.forms import Form, TermGraph
 from scanopt.egraph.provenance import Equality, Provenance
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     import networkx as nx

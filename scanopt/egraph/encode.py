@@ -6,7 +6,7 @@ A scope is a path into nested loops; a variable is encoded once for each scope i
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from scanopt.loops.graph import leaves, unconditional
 from scanopt.loops.mit_mots import without_mit_mots
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
+from scanopt.records import dataclass
 
 __all__ = ["Encoder", "encode"]
 

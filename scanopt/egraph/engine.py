@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from typing import IO, Any
 
@@ -27,6 +26,7 @@ from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine_messages import receive, send
 from scanopt.egraph.engine_process import CHECK_FAILED, KEPT
 from scanopt.forks import STARTING
+from scanopt.records import dataclass
 
 __all__ = ["Engine", "EngineError", "RunReport", "TableRows", "begin_to_start", "take"]
 

@@ -7,7 +7,7 @@ longer than optimizing a small program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import chain
 
@@ -19,6 +19,7 @@ from scanopt.calculus.term import operators_in
 from scanopt.egraph.loading import rows_of_operator
 from scanopt.egraph.rulebook import Same
 from scanopt.egraph.support_rules import machinery_rules
+from scanopt.records import dataclass
 
 __all__ = ["Introduced", "made_by_rules"]
 

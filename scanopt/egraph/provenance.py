@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from scanopt.array.op import Op
@@ -18,6 +17,7 @@ from scanopt.calculus.forms import Batched, Form
 from scanopt.calculus.law import Law, numbered
 from scanopt.calculus.terms import Term, egglog_text
 from scanopt.egraph.readback import Binding, ReadBack
+from scanopt.records import dataclass
 
 __all__ = ["NOTE_FACTS", "NOTE_WRITTEN", "Equality", "Notes", "Provenance", "notes_text", "noting"]
 

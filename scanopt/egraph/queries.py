@@ -7,7 +7,6 @@ one class: two inputs could be united, and it would be lost that `x * 0` reads x
 from __future__ import annotations
 
 from collections.abc import Mapping, Sized
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +16,7 @@ from scanopt.egraph.relation_files import Tables, tables_text
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
 from scanopt.loops.scan_args import LISTS, ScanArgs, scan_args
+from scanopt.records import dataclass
 
 __all__ = ["RULES", "Queries", "queries"]
 

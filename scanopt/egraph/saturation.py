@@ -11,13 +11,14 @@ import math
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any
 
 from scanopt.calculus.law import Law
 from scanopt.egraph.schedule import Phase, Schedule
 from scanopt.progress import working
+from scanopt.records import dataclass
 
 __all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_matches", "next_size", "run_schedule"]
 

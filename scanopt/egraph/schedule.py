@@ -6,10 +6,10 @@ By default there is no schedule: all laws run in every round, until none finds a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from scanopt.extensions import load_extensions
+from scanopt.records import dataclass
 
 __all__ = ["EVERYTHING", "Phase", "Schedule", "as_schedule", "register_schedule"]
 

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import Any
 
@@ -35,6 +35,7 @@ from scanopt.egraph.rulebook import ActiveRules, facts_asked, own_laws, rules_be
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.strata import rulesets_in
+from scanopt.records import dataclass
 
 __all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError"]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from scanopt.analysis.components import components
+from scanopt.records import dataclass
 
 __all__ = [
     "Reached",

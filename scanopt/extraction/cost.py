@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import cache
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.extensions import load_extensions
+from scanopt.records import dataclass
 
 __all__ = [
     "CACHE",

@@ -12,11 +12,11 @@ entries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanopt.extraction.loop_formulas import Row
 from scanopt.extraction.necessary import Group, needs_of, ways
 from scanopt.extraction.problem import Instance, Problem
+from scanopt.records import dataclass
 
 __all__ = ["CutSets"]
 

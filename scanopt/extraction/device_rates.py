@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from scanopt.extraction.calibrated_cost import calibration_file
 from scanopt.extraction.cost import CostTable
 from scanopt.extraction.device_cost import DEVICE
+from scanopt.records import dataclass
 
 __all__ = ["ESTIMATES", "DeviceRates", "costs_on_device", "device_file", "rates_of_device", "read_rates", "write_rates"]
 

@@ -6,7 +6,8 @@ Searches ask what a choice uses only for the sake of one instance, and which opt
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+
+from scanopt.records import dataclass
 
 __all__ = ["Dominators", "dominators", "postorder", "summed_by_dominator"]
 

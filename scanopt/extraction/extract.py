@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 
 from scanopt.extraction.branch_and_bound import MOST, cheaper
@@ -14,6 +13,7 @@ from scanopt.extraction.milp import Solution, Solver, solve
 from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.peak_memory import peak
 from scanopt.extraction.problem import NoProgramFoundError, Problem
+from scanopt.records import dataclass
 
 __all__ = ["Extraction", "cheap", "extract", "quickly", "the_only_choice", "total"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Container, Iterable, Sequence, Set
-from dataclasses import dataclass
 
 from scanopt.extraction.circles import Circles
 from scanopt.extraction.dominators import summed_by_dominator
 from scanopt.extraction.ordering import Choice
 from scanopt.extraction.problem import Problem
+from scanopt.records import dataclass
 
 __all__ = ["Numbered", "Options", "Prices", "Trees"]
 

@@ -9,7 +9,6 @@ relaxation shows fractions all the same).  Remaining cycles are cut off when a s
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ from scanopt.extraction.loop_formulas import Row, Variables, always_rows, circle
 from scanopt.extraction.necessary import always_used, groups_of
 from scanopt.extraction.ordering import Choice, reached
 from scanopt.extraction.problem import Instance, Option, Problem
+from scanopt.records import dataclass
 
 __all__ = ["Array", "IntegerProgram", "ProgramOfChoices"]
 

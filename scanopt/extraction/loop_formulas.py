@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.analysis.components import circles
 from scanopt.calculus.forms import KEPT
 from scanopt.extraction.availability import closure
 from scanopt.extraction.necessary import Group, ways
 from scanopt.extraction.problem import Instance, Problem
+from scanopt.records import dataclass
 
 __all__ = ["Row", "Variables", "always_rows", "circle_rows", "formulas", "made_rows", "order_rows"]
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, o
 from scanopt.extraction.problem import Problem
 from scanopt.extraction.relaxation import Relaxed, relaxed
 from scanopt.progress import working
+from scanopt.records import dataclass
 
 __all__ = ["Solution", "Solver", "solve"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 from scanopt.extraction.problem import Instance, Option, Problem
+from scanopt.records import dataclass
 
 __all__ = ["AcausalError", "Choice", "EvaluationOrder", "meet", "order", "places_of", "reached"]
 

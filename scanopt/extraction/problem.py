@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Container, Hashable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from scanopt.calculus.forms import KEPT, ROOT, Form, Operator, TermGraph
 from scanopt.extraction.availability import MOST_LEVELS, closure, computable, settled
 from scanopt.extraction.cost import CostModel, Work, bytes_of, cost_of_holding, is_its_argument
 from scanopt.extraction.dominance import undominated
+from scanopt.records import dataclass
 
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from scanopt.extraction.integer_program import Array, IntegerProgram
+from scanopt.records import dataclass
 
 __all__ = ["Relaxed", "relaxed"]
 

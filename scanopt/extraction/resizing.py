@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.analysis.sizes import Sizes
 from scanopt.array.op import Operand
@@ -17,6 +17,7 @@ from scanopt.extraction.extract import Extraction, quickly, total
 from scanopt.extraction.memory_budget import fits, fitting
 from scanopt.extraction.ordering import Choice, EvaluationOrder
 from scanopt.extraction.problem import Instance, NoProgramFoundError, Option, Problem
+from scanopt.records import dataclass
 
 __all__ = ["MANY", "Chosen", "for_sizes"]
 

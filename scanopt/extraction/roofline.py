@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.analysis.batched_operators import recipe
 from scanopt.analysis.sizes import operator_operand
@@ -18,6 +18,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.operators.idle import guarded
 from scanopt.calculus.forms import Operator
 from scanopt.extraction.cost import Work, elements, multiply_adds
+from scanopt.records import dataclass
 
 __all__ = ["MULTIPLY_ADDS", "MachineLimits", "Need", "operations"]
 

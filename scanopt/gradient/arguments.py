@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from scanopt.loops.location import user_location, warn_at
 from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
 from scanopt.loops.steps import literal
+from scanopt.records import dataclass
 
 __all__ = [
     "Asked",

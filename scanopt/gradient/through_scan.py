@@ -10,7 +10,6 @@ the step adds its own part.  Source: the internal documentation of scan (mit-mot
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from scanopt.loops.mit_mots import desugared
 from scanopt.loops.node import MitMot, MitSot, NitSot, NonSequence, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.rebuild import rebuild
+from scanopt.records import dataclass
 
 __all__ = ["scan_pullback"]
 

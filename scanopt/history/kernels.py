@@ -10,7 +10,6 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.op import Operand
@@ -21,6 +20,7 @@ from scanopt.extraction.problem import Instance
 from scanopt.extraction.roofline import MachineLimits, Need, operations
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import Line, names_made
+from scanopt.records import dataclass
 
 __all__ = ["HistoryKernel", "inside_of", "kernel_rows", "kernels_of"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.shown import shown
@@ -18,6 +17,7 @@ from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.lower import lowered_with_names
 from scanopt.program.renaming import renamed
 from scanopt.program.text import Line, program_lines
+from scanopt.records import dataclass
 
 __all__ = ["HistoryLines", "ToldProgram"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 from scanopt.backends.kernels.build import wait_for_builds
@@ -11,6 +11,7 @@ from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import least_seconds, peak_bytes, settle, shared_kept, values_of
 from scanopt.program.storage.text import storage_text
 from scanopt.progress import each
+from scanopt.records import dataclass
 from scanopt.view.amounts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table
 

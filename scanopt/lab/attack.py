@@ -10,7 +10,6 @@ remain.  And the law must make some example cheaper, unless it is declared `enab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice, product
 
 from scanopt.backends.kernels.prices import KERNELS
@@ -25,6 +24,7 @@ from scanopt.lab.checked_values import checked_programs
 from scanopt.lab.law_mutation import Mutation, mutations
 from scanopt.lab.pattern_proofs import Proofs
 from scanopt.lab.variants import together, variants
+from scanopt.records import dataclass
 
 __all__ = ["Attack", "Finding", "Loops"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -29,6 +29,7 @@ from scanopt.extraction.problem import Problem
 from scanopt.extraction.roofline import MULTIPLY_ADDS
 from scanopt.graph import graph_inputs
 from scanopt.lab.counterexample import Comparison, brief
+from scanopt.records import dataclass
 
 __all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from textwrap import shorten
 from typing import Any
@@ -22,6 +21,7 @@ from scanopt.lab.pattern_proofs import Proofs
 from scanopt.lab.variants import together
 from scanopt.program.lower import lower
 from scanopt.progress import each
+from scanopt.records import dataclass
 from scanopt.view.tables import markdown_table
 
 __all__ = [

@@ -6,13 +6,13 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from scanopt.array.shown import shown
 from scanopt.memory import bytes_text
+from scanopt.records import dataclass
 from scanopt.view.amounts import cost_text
 
 __all__ = ["NotAHistoryError", "ProgramsApart", "compared", "comparison_text", "histories_in"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.variable import Variable
 from scanopt.loops.effects import CheckError
+from scanopt.records import dataclass
 
 __all__ = ["Comparison", "brief"]
 

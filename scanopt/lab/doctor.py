@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from scanopt.compilation.function import function
 from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
+from scanopt.records import dataclass
 
 __all__ = ["CACHED", "Diagnosis", "cache_files", "examined", "findings_text", "size_of"]
 

@@ -8,7 +8,6 @@ without it the tables grow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from scanopt.calculus.condition import FACTS
@@ -22,6 +21,7 @@ from scanopt.lab.fact_steering import STEERING
 from scanopt.lab.fact_witnesses import WITNESSES
 from scanopt.lab.loops import LOOPS
 from scanopt.progress import each
+from scanopt.records import dataclass
 from scanopt.view.tables import markdown_table
 
 __all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page", "outcomes"]

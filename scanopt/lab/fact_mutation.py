@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from scanopt.calculus.condition import FACTS, Body, Condition, Rule
@@ -20,6 +20,7 @@ from scanopt.calculus.terms import Atom, Term
 from scanopt.egraph.engine import EngineError, take
 from scanopt.egraph.loading import unknown
 from scanopt.egraph.rulebook import ALL_FACTS, rules_text
+from scanopt.records import dataclass
 
 __all__ = ["Chase", "Mutant", "mutants"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus.condition import sorts_of
@@ -17,6 +16,7 @@ from scanopt.calculus.law import Law
 from scanopt.compilation.optimize import Settings
 from scanopt.egraph.saturation import next_size
 from scanopt.egraph.session import EGraph
+from scanopt.records import dataclass
 
 __all__ = ["Growth", "LawGrowth", "growth"]
 

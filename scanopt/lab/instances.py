@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt import tensor as T
@@ -21,6 +20,7 @@ from scanopt.calculus.terms import Clock, Int, State, Term, Value, operator_of
 from scanopt.lab.leaves import Leaves
 from scanopt.loops.scan import scan
 from scanopt.loops.until import until
+from scanopt.records import dataclass
 
 __all__ = ["instances"]
 

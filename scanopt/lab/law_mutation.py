@@ -7,9 +7,9 @@ that the others imply it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from scanopt.calculus.law import Law, Program
+from scanopt.records import dataclass
 
 __all__ = ["Mutation", "mutations"]
 

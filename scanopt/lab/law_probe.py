@@ -8,7 +8,6 @@ change what they look at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from scanopt.calculus.law import Law
 from scanopt.compilation.optimize import Settings
 from scanopt.egraph.readback import Binding, ReadBack
 from scanopt.egraph.session import EGraph, Saturation
+from scanopt.records import dataclass
 
 __all__ = ["Failing", "IdleLaws", "Match", "Probed", "ProbedProgram", "probe"]
 

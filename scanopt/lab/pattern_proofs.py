@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, noted, sorts_of
@@ -20,6 +19,7 @@ from scanopt.calculus.terms import Term, egglog_text
 from scanopt.egraph.engine import Engine, EngineError, take
 from scanopt.egraph.loading import unknown
 from scanopt.egraph.rulebook import ALL_FACTS, rules_beside, rules_text, rulesets_of
+from scanopt.records import dataclass
 
 __all__ = ["Proofs"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import peak_bytes, seconds_per_call, shared_kept, values_of
 from scanopt.memory import bytes_text
+from scanopt.records import dataclass
 from scanopt.view.amounts import cost_text, seconds_text
 from scanopt.view.tables import text_table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import LICENCES, Law, named_laws
@@ -11,6 +11,7 @@ from scanopt.compilation.optimize import Optimized, Settings, optimize
 from scanopt.lab.law_probe import Failing, Probed, probe
 from scanopt.lab.term_text import Teller
 from scanopt.lab.ways_out import WAYS_OUT, WayOut
+from scanopt.records import dataclass
 
 __all__ = ["Barrier", "Verdict", "WhyNot", "why_not"]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from scanopt.array.shown import quoted
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.loops.site import Number, Site, is_bare, show
+from scanopt.records import dataclass
 
 __all__ = [
     "Initial", "SequenceArg", "initials", "non_sequence_args", "sequence_args", "slice_name",

@@ -8,7 +8,6 @@ others (a power holds 11 rows).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -25,6 +24,7 @@ from scanopt.loops.node import MitSot, Scan
 from scanopt.loops.rebuild import rebuild
 from scanopt.loops.shapes import abstract_values
 from scanopt.loops.site import Site
+from scanopt.records import dataclass
 
 __all__ = ["Peak", "folded", "peak_of"]
 

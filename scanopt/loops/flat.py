@@ -7,7 +7,7 @@ graph.  Here each entry refers to earlier ones by number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from dataclasses import replace as altered
 from typing import Any
 
@@ -18,6 +18,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
+from scanopt.records import dataclass
 
 __all__ = ["Flat", "flatten", "mapped"]
 

@@ -12,7 +12,7 @@ After the loop each row r has its last write, that of the least out-tap o with 0
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from dataclasses import replace as altered
 
 from scanopt.array.op import step_of
@@ -23,6 +23,7 @@ from scanopt.loops.flat import mapped
 from scanopt.loops.graph import loops_of, schedule, unchanged
 from scanopt.loops.node import MitMot, MitSot, NitSot, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.records import dataclass
 
 __all__ = ["desugared", "without_mit_mots"]
 

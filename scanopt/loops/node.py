@@ -9,12 +9,13 @@ parameter); a state is called input_state where the step reads it and output_sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanopt.array.shown import quoted
 from scanopt.array.variable import Node, SharedVariable, Variable, describe
 from scanopt.loops.queries import ScanQueries
 from scanopt.modes import Mode
+from scanopt.records import dataclass
 
 __all__ = [
     "MitMot", "MitSot", "NitSot", "NonSequence", "Requirement", "Scan", "Sequence", "SharedState",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from scanopt.loops.node import Requirement
 from scanopt.loops.site import Site, is_truth, show
 from scanopt.modes import as_mode
+from scanopt.records import dataclass
 
 __all__ = ["Options"]
 

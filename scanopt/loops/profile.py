@@ -5,11 +5,12 @@ from __future__ import annotations
 import atexit
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import RLock
 
 from scanopt import forks
 from scanopt.array.shown import shown
+from scanopt.records import dataclass
 
 __all__ = ["FunctionProfile", "ScanProfile", "profile_summary", "reset_profiles", "scan_profile"]
 

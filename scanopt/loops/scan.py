@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from scanopt.loops.step import Building, Result, check_step, split_updates, step
 from scanopt.loops.steps import StepPlan, endless, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
+from scanopt.records import dataclass
 
 __all__ = ["Arguments", "loop", "returned", "scan", "scan_node"]
 

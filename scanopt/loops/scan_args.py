@@ -7,12 +7,12 @@ these lists, and not along `Scan.inputs` and `Scan.outputs`, whose contents are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from scanopt.array.variable import Apply, Node, Variable
 from scanopt.loops.scan_info import ScanInfo, Taps
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
+
+from scanopt.records import dataclass
 
 __all__ = ["INFO", "ScanInfo", "Taps"]
 

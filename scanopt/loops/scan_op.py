@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scanopt.array.shown import quoted
@@ -10,6 +9,7 @@ from scanopt.array.variable import Variable
 from scanopt.loops.profile import ScanProfile, scan_profile
 from scanopt.loops.scan_args import scan_args
 from scanopt.loops.scan_info import INFO, ScanInfo
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Variable, describe
+from scanopt.records import dataclass
 
 __all__ = ["Number", "Site", "is_bare", "is_truth", "show", "to_keep"]
 

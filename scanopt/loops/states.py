@@ -8,7 +8,6 @@ loop in plain Python would arrive at.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from scanopt.loops.canonical import Initial, slice_name
 from scanopt.loops.graph import sources
 from scanopt.loops.site import Site
 from scanopt.loops.step import Result, as_result
+from scanopt.records import dataclass
 
 __all__ = ["Asking", "Built", "Calls", "build_states"]
 

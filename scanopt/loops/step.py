@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.frozen import generators, warn_if_drawn
 from scanopt.loops.site import Number, Site, is_bare, show, to_keep
 from scanopt.loops.tracing import attached, collecting
+from scanopt.records import dataclass
 
 __all__ = ["Building", "Result", "call_step", "check_step", "split_updates", "step_results"]
 

@@ -7,7 +7,6 @@ A negative n_steps means as many steps in the other direction, whether it is kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -21,6 +20,7 @@ from scanopt.loops.canonical import Initial, SequenceArg
 from scanopt.loops.node import Requirement
 from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
+from scanopt.records import dataclass
 
 __all__ = [
     "StepPlan",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType, FrameType
 from typing import Any
 
@@ -17,6 +17,7 @@ from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import add_notes, loop_notes, operator_note
 from scanopt.program.ir import Branch, Compute, Loop, Origin, Program
 from scanopt.program.text import names_shown
+from scanopt.records import dataclass
 
 __all__ = ["SourceMap", "note_failure"]
 

@@ -7,7 +7,7 @@ a loop may be a loop again.  Nothing here refers to the graph or the e-graph it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scanopt import features
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.displayed import Displayed
+from scanopt.records import dataclass
 
 __all__ = [
     "Branch",

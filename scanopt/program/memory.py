@@ -8,7 +8,7 @@ rows are kept anyway.  A value kept whole holds one row per step.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -21,6 +21,7 @@ from scanopt.array.types import Dim, TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.storage.placement import FRESH, StateOf, fresh_storage, storage_of
 from scanopt.program.text import names_made, names_read
+from scanopt.records import dataclass
 
 __all__ = [
     "Held", "Joined", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "running",

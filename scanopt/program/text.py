@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from scanopt.array.op_text import op_text
 from scanopt.program.ir import Branch, CarriedState, Compute, Const, Keep, Loop, Program, Step
+from scanopt.records import dataclass
 
 __all__ = ["Line", "made_in", "names_made", "names_read", "names_shown", "program_lines", "program_text"]
 

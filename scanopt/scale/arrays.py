@@ -9,12 +9,12 @@ from __future__ import annotations
 import mmap
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scanopt.loops.site import show
+from scanopt.records import dataclass
 
 __all__ = ["Part", "Reference", "Sink", "divided", "part_of", "value_of"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ import scanopt.scale.axis_rules_of_reductions  # noqa: F401
 from scanopt.array.variable import Apply, Constant, Variable, describe
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan, State
+from scanopt.records import dataclass
 from scanopt.scale.axis_rules import Use, rule_of
 from scanopt.scale.kinds import COUNT, WHOLE, ZERO, Dependence, Kind, LaneKind, Mixed, Partial, join, named
 

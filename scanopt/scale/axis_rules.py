@@ -7,7 +7,6 @@ those of products, indexing, factors and random numbers in `axis_rules_of_parts`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from scanopt.array.op import TABLE, Op
 from scanopt.array.shapes import product
 from scanopt.array.variable import Variable
+from scanopt.records import dataclass
 from scanopt.scale.kinds import COUNT, LAST, WHOLE, ZERO, Dependence, Kind, LaneKind, Mixed, Partial, join, named
 
 __all__ = ["TABLE_OF_RULES", "Rule", "Use", "aligned", "elementwise", "rule"]

@@ -13,7 +13,7 @@ The carry of a state that is read several steps back has as many rows, the oldes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from dataclasses import replace as altered
 from typing import Any
 
@@ -23,6 +23,7 @@ from scanopt.loops.derived import map as scan_map
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan, SitSot, State
 from scanopt.loops.rebuild import rebuild
+from scanopt.records import dataclass
 from scanopt.scale.compositions import Composition, Group, clamped_part, composition, groups, linear_part
 
 __all__ = ["CutLoop", "CutProgram", "PrefixRound", "carried_on", "cut", "starting_with"]

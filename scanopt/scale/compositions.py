@@ -17,7 +17,7 @@ where a, b, c, low, high, A depend on no state of the group.  The kind is derive
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from scanopt.array.types import COMPLEX, FLOATS
 from scanopt.array.variable import Apply, Variable, apply
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan
+from scanopt.records import dataclass
 from scanopt.scale.axis_rules import elementwise, rule_of
 from scanopt.scale.kinds import named
 

@@ -15,9 +15,8 @@ If a function is given only some of the lanes, a value of this kind is, compared
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from scanopt.array.variable import Apply, Variable, describe
+from scanopt.records import dataclass
 
 __all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "LaneKind", "Mixed", "Partial", "join", "named"]
 

@@ -6,7 +6,6 @@ The steps of a loop run in pieces of the same program, each starting from the ca
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import replace as altered
 
 from scanopt.array.registry import FUNCTIONS
@@ -15,6 +14,7 @@ from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variab
 from scanopt.loops.graph import dependencies, schedule
 from scanopt.loops.node import NitSot, Scan
 from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.records import dataclass
 from scanopt.scale.carries import carried_on, starting_with
 
 __all__ = ["LoopPiece", "pieces"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.shown import quoted, shown
@@ -11,6 +10,7 @@ from scanopt.array.variable import Variable
 from scanopt.compilation.callable import Runnable
 from scanopt.compilation.compiled_function import Function
 from scanopt.loops.site import show
+from scanopt.records import dataclass
 from scanopt.scale.axes import Flow, kinds_of
 from scanopt.scale.kinds import Kind
 

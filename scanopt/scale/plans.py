@@ -8,7 +8,7 @@ chain: one part after the other, each starting with the carries of the one befor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from scanopt.array.shown import quoted
 from scanopt.array.variable import Variable
@@ -20,6 +20,7 @@ from scanopt.compilation.saving import text_of
 from scanopt.compilation.signature import signature
 from scanopt.forks import once
 from scanopt.loops.node import MitSot
+from scanopt.records import dataclass
 from scanopt.scale.axes import Flow, kinds_of
 from scanopt.scale.carries import CutProgram, PrefixRound, cut
 from scanopt.scale.compositions import NoComposition

@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scanopt.compilation.saved import SavedFunction, from_text
 from scanopt.forks import lock
+from scanopt.records import dataclass
 from scanopt.scale.arrays import Part, Sink, value_of
 from scanopt.scale.compositions import identity
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from scanopt.array.variable import Variable
 from scanopt.forks import once
 from scanopt.loops.site import is_bare, show
 from scanopt.loops.trees import mapped_leaves, tree_key, tree_leaves
+from scanopt.records import dataclass
 
 __all__ = ["CallArguments", "Statics", "Symbolic", "is_symbolic", "labels_of", "leaf_type", "signature_of", "title"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scanopt.gradient.pullback import pull, zeros_like
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
 from scanopt.loops.trees import rebuilt, same_structure, structure, tree_leaves
+from scanopt.records import dataclass
 from scanopt.transforms.calls import signature_of, title
 from scanopt.transforms.jit import as_results
 

@@ -7,7 +7,6 @@ nest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.constants import as_variable
@@ -16,6 +15,7 @@ from scanopt.array.variable import Variable, describe
 from scanopt.loops.rebuild import rebuild
 from scanopt.loops.tracing import attached, collecting
 from scanopt.loops.trees import mapped_leaves, rebuilt, tree_leaves
+from scanopt.records import dataclass
 from scanopt.transforms.calls import labels_of, leaf_type, title
 from scanopt.transforms.jit import as_results
 

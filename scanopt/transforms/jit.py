@@ -7,7 +7,7 @@ import inspect
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from threading import RLock
 from typing import Any
@@ -24,6 +24,7 @@ from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import attached, collecting, pending
 from scanopt.loops.trees import rebuilt, tree_leaves
+from scanopt.records import dataclass
 from scanopt.transforms.calls import CallArguments, Statics, Symbolic, leaf_type, signature_of, title
 from scanopt.transforms.compiled_calls import CompiledCalls
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
+
+from scanopt.records import dataclass
 
 __all__ = ["LinePair", "aligned", "changes"]
 

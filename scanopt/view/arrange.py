@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from scanopt.records import dataclass
 from scanopt.view.layout import Box, Wire, draw
 from scanopt.view.scene import BOTTOM, TOP, Item, Link, Scene
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from scanopt.records import dataclass
 
 __all__ = ["Box", "Drawing", "Wire", "draw", "spread"]
 

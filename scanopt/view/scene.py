@@ -12,13 +12,14 @@ sides, and a side its steps; they have ports as loops have.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import TABLE, Op
 from scanopt.array.types import TensorType
+from scanopt.records import dataclass
 
 __all__ = [
     "BOTTOM", "FREE", "TOP", "Item", "Link", "Place", "Scene", "Scope", "array_text", "op_item", "options_text",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from scanopt.array.shown import shown
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.canonical import unsliced
 from scanopt.loops.node import MitSot, Scan, SitSot
+from scanopt.records import dataclass
 from scanopt.view.scene import array_text, tap_text
 
 __all__ = ["Slot", "slots", "sorted_nodes", "sources", "steps_text"]

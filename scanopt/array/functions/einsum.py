@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -21,6 +20,7 @@ from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
 from scanopt.array.variable import Variable, apply, describe
+from scanopt.records import dataclass
 
 __all__ = ["einsum"]
 

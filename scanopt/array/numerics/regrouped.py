@@ -15,12 +15,12 @@ Kernels do the same operations in the same order (`backends/kernels/c_affine.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.numerics import filters, running
+from scanopt.records import dataclass
 
 __all__ = ["STRETCH", "held_smoothing", "linear", "regrouped_filter", "regrouped_sum", "smoothing", "suits"]
 

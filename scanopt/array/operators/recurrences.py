@@ -10,7 +10,6 @@ the row of the last step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from scanopt.array.parameters import one_of
 from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
 from scanopt.array.types import COMPLEX, FLOATS, Dim, TensorType
 from scanopt.array.variable import Variable, apply
+from scanopt.records import dataclass
 
 __all__ = ["accumulator", "folder"]
 

@@ -8,7 +8,6 @@ separately.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import pi, prod
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from scanopt.array.random.philox import blocks_at, unit, word_rows
 from scanopt.forks import once
+from scanopt.records import dataclass
 
 __all__ = ["Draws", "Try"]
 

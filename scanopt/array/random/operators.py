@@ -8,7 +8,7 @@ length of `shape`.  In batched form (`lead` > 0) the states have `lead` further 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,7 @@ from scanopt.array.random.philox import FOLD, blocks_at
 from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Variable, apply
+from scanopt.records import dataclass
 
 __all__ = ["SAMPLERS", "Sampler"]
 

@@ -8,7 +8,6 @@ Hyndman and Fan 1996, Sample Quantiles in Statistical Packages.]
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from scanopt.array.shapes import axes_of
 from scanopt.array.statistics.averages import beside
 from scanopt.array.statistics.reductions import no_out
 from scanopt.array.variable import Constant, Variable, apply, describe
+from scanopt.records import dataclass
 
 __all__ = ["METHODS", "median", "nanmedian"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from scanopt.compilation.function import function
 from scanopt.forks import lock
 from scanopt.libraries import library
 from scanopt.loops.rebuild import rebuild
+from scanopt.records import dataclass
 from scanopt.transforms.compiled_calls import CompiledCalls
 
 __all__ = ["FromJax", "JaxGraph", "from_jax"]

@@ -6,7 +6,6 @@ the indices are the sum of the start and the offsets in the window; an axis take
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import scanopt.tensor as T
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 from scanopt.bridges.peers import written
+from scanopt.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scanopt.array.types import TensorType
 from scanopt.bridges.peers import Refused
 from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
+from scanopt.records import dataclass
 
 __all__ = ["Last", "Operators", "rule_for"]
 

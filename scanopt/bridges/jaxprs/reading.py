@@ -7,7 +7,6 @@ loops and the like need not treat them specially.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
 from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
+from scanopt.records import dataclass
 
 __all__ = ["RULES", "JaxprEquation", "as_constant", "read_jaxpr", "rule", "type_of"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.signature import Signature
 from scanopt.libraries import library
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
+from scanopt.records import dataclass
 
 __all__ = ["as_jax", "jax_function", "typed_key"]
 

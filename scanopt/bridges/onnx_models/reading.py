@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scanopt.bridges.rules import RuleRegistry
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
 from scanopt.libraries import library
+from scanopt.records import dataclass
 
 __all__ = ["RULES", "Graph", "OnnxNode", "dtype_of", "from_onnx", "rule"]
 

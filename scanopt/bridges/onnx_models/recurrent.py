@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import scanopt.tensor as T
@@ -14,6 +13,7 @@ from scanopt.bridges.onnx_models.elementwise import ACTIVATIONS, number
 from scanopt.bridges.onnx_models.reading import OnnxNode, rule
 from scanopt.bridges.onnx_models.shapes import reversed_rows
 from scanopt.loops.carry import loop
+from scanopt.records import dataclass
 
 _GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 _DEFAULT = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}

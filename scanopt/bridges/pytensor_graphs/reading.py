@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from scanopt.bridges.pytensor_graphs.generators import words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, performed, type_of
 from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
+from scanopt.records import dataclass
 
 __all__ = ["RULES", "Reader", "TensorNode", "rule"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import cast, conjunction, same
+from scanopt.records import dataclass
 
 __all__ = ["SymbolicArray", "arranged", "array", "broadcast", "equal", "filled", "joined", "known"]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
+
+from scanopt.records import dataclass
 
 __all__ = ["Choices", "NoProgramError", "worlds"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Args, Int, Term, Text, operator_of
 from scanopt.calculus.terms import Op as Operator
+from scanopt.records import dataclass
 
 __all__ = [
     "Along",

@@ -7,7 +7,7 @@ state is its new value at each step, a trace is the values at all executed steps
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import LawPlaces
 from scanopt.lab.proving.unknown import UnknownFunction
 from scanopt.lab.proving.world import World
+from scanopt.records import dataclass
 
 __all__ = ["Model", "Operator"]
 

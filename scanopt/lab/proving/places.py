@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Args, Clock, Move, State, Term, Value
 from scanopt.lab.proving.forms import TableOperator, Vmap, arguments, is_variable, operator_form, subterms
+from scanopt.records import dataclass
 
 __all__ = ["LawPlaces", "places_of"]
 

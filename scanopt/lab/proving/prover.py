@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import scanopt.lab.proving.facts_bits
@@ -28,6 +27,7 @@ from scanopt.lab.proving.places import places_of
 from scanopt.lab.proving.polynomials import same_polynomial
 from scanopt.lab.proving.showing import counterexample
 from scanopt.lab.proving.world import Bounds, Error
+from scanopt.records import dataclass
 
 __all__ = ["MOST_STEPS", "Proof", "prove"]
 

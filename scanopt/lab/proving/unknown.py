@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from scanopt.lab.proving.arrays import SymbolicArray, broadcast, filled
 from scanopt.lab.proving.entries import lifted, unknown_function
+from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.lab.proving.model import Model

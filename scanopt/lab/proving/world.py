@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from scanopt.lab.proving.arrays import SymbolicArray, array, filled
 from scanopt.lab.proving.choices import Choices, NoProgramError
 from scanopt.lab.proving.entries import lifted, symbol, unknown_function
 from scanopt.lab.proving.loops import At
+from scanopt.records import dataclass
 
 __all__ = ["THEORIES", "Bounds", "Error", "World"]
 

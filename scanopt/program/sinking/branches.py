@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
 
 from scanopt.array.op import Op
 from scanopt.array.operators.control import IFELSE
 from scanopt.calculus.forms import Form
 from scanopt.extraction.ordering import Choice, EvaluationOrder
 from scanopt.extraction.problem import Instance, Option
+from scanopt.records import dataclass
 
 __all__ = [
     "FALSE",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanopt.extraction.problem import Instance
 from scanopt.program.sinking.branches import (
@@ -17,6 +16,7 @@ from scanopt.program.sinking.branches import (
     decided,
     settled,
 )
+from scanopt.records import dataclass
 
 __all__ = ["Region", "Unit"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -19,6 +19,7 @@ from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import Names, Path, given, loops_of, used_at_end
 from scanopt.program.storage.rules import StorageRule, derive
 from scanopt.program.text import names_read
+from scanopt.records import dataclass
 
 __all__ = [
     "FRESH",

@@ -9,13 +9,14 @@ given, and is read in later stages alone).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from scanopt.calculus.law import INPLACE, ruleset
 from scanopt.egraph.engine import TableRows, take
 from scanopt.egraph.relation_files import Tables, tables_text
+from scanopt.records import dataclass
 
 __all__ = ["GIVEN", "STAGES", "StorageRule", "derive", "storage_rules"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Program, Step
@@ -11,6 +10,7 @@ from scanopt.program.memory import rows_of_states
 from scanopt.program.names import Names
 from scanopt.program.storage.placement import FRESH, StateOf, facts_of, storage_of
 from scanopt.program.storage.rules import derive, storage_rules
+from scanopt.records import dataclass
 
 __all__ = ["Decision", "decisions", "storage_text"]
 
