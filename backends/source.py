@@ -171,8 +171,7 @@ class Writer:
         for i, x in enumerate(self.source.inputs):
             self.names[x.name] = f"x{i}"
             self.user_names[x.name] = x.label or x.name
-        for i, c in enumerate(self.source.consts):
-            self.names[c.name] = f"c{i}"
+        self.names |= {c.name: f"c{i}" for i, c in enumerate(self.source.consts)}
         for name in self.layout.types:
             if name not in self.names:
                 self.names[name] = name if name in taken else next(fresh)

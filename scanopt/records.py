@@ -44,6 +44,13 @@ else:
 __all__ = ["dataclass"]
 
 
+class _New:
+    """The default of an argument whose value is made anew."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
 class _Init:
     """The `__init__` of a class, which replaces itself by the function that it compiles."""
 
@@ -58,14 +65,14 @@ class _Init:
 def _compiled(cls: Any) -> Any:
     """The function `__init__` of a class, from its fields."""
     put = "put(self, {!r}, {})" if cls.__setattr__ is _refuse_to_set else "self.{} = {}"
-    known: dict[str, Any] = {"put": object.__setattr__, "NONE": MISSING}
+    known: dict[str, Any] = {"put": object.__setattr__, "NEW": _New()}
     parameters, lines = ["self"], ["pass"]
     for f in fields(cls):
         new, default = f"new_{f.name}", f"default_{f.name}"
         known[new], known[default] = f.default_factory, f.default
         if f.default_factory is not MISSING:
-            parameters += [f"{f.name}=NONE"] * f.init
-            lines.append(put.format(f.name, f"{new}() if {f.name} is NONE else {f.name}" if f.init else f"{new}()"))
+            parameters += [f"{f.name}=NEW"] * f.init
+            lines.append(put.format(f.name, f"{new}() if {f.name} is NEW else {f.name}" if f.init else f"{new}()"))
         elif f.init:
             parameters.append(f.name if f.default is MISSING else f"{f.name}={default}")
             lines.append(put.format(f.name, f.name))

@@ -252,13 +252,13 @@ def test_a_change_of_the_library_changes_every_name(folder: Path, monkeypatch: p
     law = library / "law.py"
     law.write_text("1")
     os.utime(law, (1000, 1000))
-    monkeypatch.setattr(program_cache, "PACKAGES", ("a_library",))
-    monkeypatch.setattr(program_cache, "find_spec", lambda _: SimpleNamespace(
+    monkeypatch.setattr(installed_files, "PACKAGES", ("a_library",))
+    monkeypatch.setattr(installed_files, "find_spec", lambda _: SimpleNamespace(
         submodule_search_locations=[str(library)], origin=None))  # fmt: skip
 
     def installed() -> str:
-        program_cache._installation.cache_clear()
-        return program_cache._installation()
+        installed_files.installation.cache_clear()
+        return installed_files.installation()
 
     try:
         before = installed()
@@ -271,7 +271,7 @@ def test_a_change_of_the_library_changes_every_name(folder: Path, monkeypatch: p
         law.unlink()
         assert installed() == ""
     finally:
-        program_cache._installation.cache_clear()
+        installed_files.installation.cache_clear()
 
 
 CODE = """

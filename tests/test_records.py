@@ -144,6 +144,8 @@ def test_signatures_are_there_before_the_first_instance() -> None:
 
         x: int
         y: float = 1.5
+        more: list[int] = field(default_factory=list[int])
 
-    assert str(inspect.signature(Fresh)) == "(x: 'int', y: 'float' = 1.5) -> None"
+    shown = "(x: 'int', y: 'float' = 1.5, more: 'list[int]' = <factory>) -> None"
+    assert str(inspect.signature(Fresh)) == shown
     assert Fresh(1).__init__.__qualname__.endswith("Fresh.__init__")  # type: ignore[misc]

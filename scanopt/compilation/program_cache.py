@@ -10,19 +10,14 @@ sizes are looked for is kept beside the program.  Files are private to the user 
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from scanopt.analysis.sizes import example_operands
 from scanopt.array.op import TABLE, OpSpec
@@ -37,6 +32,7 @@ from scanopt.egraph.schedule import EVERYTHING
 from scanopt.extensions import extension_modules
 from scanopt.extraction.calibrated_cost import unit_of
 from scanopt.extraction.cost import numpy_cost
+from scanopt.installation import installation
 from scanopt.program.ir import Program
 from scanopt.program.storage.placement import Storage, keep_storage, storage_of
 
@@ -50,9 +46,7 @@ FILES = 2000
 """The most programs that are kept; beyond that, the least recently used are deleted."""
 LARGEST = 2**24
 """The most bytes of a file: programs with larger constants are not kept."""
-PACKAGES = ("scanopt", "scanopt.rewrites", "scanopt.backends")
 _SUFFIX = ".program"
-_LOADED = time.time()
 
 
 def file_of(plan: OptimizationPlan) -> Path | None:
@@ -60,7 +54,7 @@ def file_of(plan: OptimizationPlan) -> Path | None:
     if not _may_be_kept(plan):
         return None
     text = "\n".join(map(repr, _told(plan)))
-    key = hashlib.sha256(f"{_installation()}\n{text}".encode()).hexdigest()[:40]
+    key = hashlib.sha256(f"{installation()}\n{text}".encode()).hexdigest()[:40]
     with suppress(OSError):
         return private_folder("programs") / f"{key}{_SUFFIX}"
     return None
@@ -110,7 +104,7 @@ def _may_be_kept(plan: OptimizationPlan) -> bool:
         and not plan.request.profiled
         and plan.known == standard_laws()
         and not extension_modules()
-        and bool(_installation())
+        and bool(installation())
         and plan.settings.schedule == EVERYTHING
         and bool(unit_of(plan.settings.cost))
         and all(map(_is_ours, _specs(plan.program)))
@@ -143,20 +137,3 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
         yield c, f.kind, f.args, f.key, f.operator, f.clock, f.state, f.k
     yield program.clocks, program.states, program.roots, program.checks, program.inputs, program.mode
     yield program.input_labels, program.input_axes, program.written, program.locations, program.same_lengths
-
-
-@cache
-def _installation() -> str:
-    """A text that changes with any file of this library and of those that it optimizes with, and with the machine.
-
-    "" where that is not known: the library does not consist of files, or one of them has changed since it was loaded.
-    """
-    places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
-    ours = sorted(os.path.join(folder, n) for p in places for folder, _, names in os.walk(p) for n in names)
-    others = [spec.origin for name in ("egglog", "scipy") if (spec := find_spec(name)) and spec.origin]
-    found = {path: os.stat(path) for path in (*ours, *others) if path.endswith(".py")}
-    if not found or max(x.st_mtime for x in found.values()) > _LOADED:
-        return ""
-    machine = os.uname().machine if hasattr(os, "uname") else sys.platform
-    stamps = [f"{path} {about.st_size} {about.st_mtime_ns}" for path, about in found.items()]
-    return "\n".join([sys.version, np.__version__, machine, *stamps])

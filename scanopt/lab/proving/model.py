@@ -28,7 +28,7 @@ from scanopt.lab.proving.forms import (
     free_list,
     is_choice,
     operator_form,
-)
+)  # fmt: skip
 from scanopt.lab.proving.loops import At, Loops, path
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import LawPlaces
@@ -152,8 +152,7 @@ class Model(World):
                     raise NoProgramError(f"the last {count} rows")
                 return self.trace(c, inner, at, count)
             case "recent", (Clock() as c, Term() as inner, Term() as n):
-                count = self.value(n, {**at, c: None}).entries[0]
-                return self.trace(c, inner, at, int(count))
+                return self.trace(c, inner, at, int(self.value(n, {**at, c: None}).entries[0]))
             case "at", (Clock() as c, Term() as inner, k):
                 return self._row(c, inner, at, self.number(k))  # type: ignore[arg-type]
             case "steps", (Clock() as c,):
