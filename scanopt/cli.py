@@ -89,7 +89,7 @@ def _doctor(options: argparse.Namespace) -> int:
     return int(any(x.state == "fails" or (x.state == "missing" and not x.name.startswith(optional)) for x in found))
 
 
-_KEPT = {"kernels": "compiled kernels", "programs": "optimized programs"}
+_KEPT = {"kernels": "compiled kernels", "programs": "optimized programs", "rules": "texts of rules"}
 
 
 def _cache(options: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 # Where each package lies, and the engine's layers from the bottom up: a module imports from its own layer or below.
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
-    {"scanopt.records"},
+    {"scanopt.records", "scanopt.installation"},
     {"scanopt.forks", "scanopt.features", "scanopt.libraries", "scanopt.absent", "scanopt.cached_files"},
     {"scanopt.displayed", "scanopt.modes", "scanopt.extensions", "scanopt.memory", "scanopt.pauses"},
     {"scanopt.config"},

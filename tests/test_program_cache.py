@@ -18,6 +18,7 @@ from corpus.wide.program import generate
 import scanopt
 import scanopt.tensor as T
 from scanopt import config, function
+from scanopt import installation as installed_files
 from scanopt.array.op import TABLE, Op, OpSpec, register
 from scanopt.array.variable import Variable, apply
 from scanopt.calculus.law import Equation, law

@@ -16,6 +16,7 @@ from scanopt.array.op import Op
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import Law
 from scanopt.calculus.term import operators_in
+from scanopt.egraph.kept_rules import kept
 from scanopt.egraph.loading import rows_of_operator
 from scanopt.egraph.rulebook import Same
 from scanopt.egraph.support_rules import machinery_rules
@@ -76,6 +77,10 @@ def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str]]]:
 @lru_cache(maxsize=2)
 def made_by_rules(facts: int) -> tuple[Op, ...]:
     """The operators that rules of facts, types and clocks may bring.  facts: the number of facts."""
+    return kept("operators of rules", FACTS.values(), _made_by_rules)
+
+
+def _made_by_rules() -> tuple[Op, ...]:
     rules = [*chain.from_iterable(x.rules for x in FACTS.values()), *chain.from_iterable(machinery_rules().values())]
     made = (o for rule in rules for atom in rule.head for x in atom.args for o in operators_in(x))
     return tuple(dict.fromkeys(op for op, fixed in made if fixed and isinstance(op, Op)))

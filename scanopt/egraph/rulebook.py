@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
-from typing import Any
 
-from scanopt.calculus.condition import FACTS, facts_text
+from scanopt.calculus.condition import FACTS, Fact, facts_text
 from scanopt.calculus.declarations import DECLARATIONS, LISTED
 from scanopt.calculus.ground import digest, with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.engine_additions import LASTING
+from scanopt.egraph.kept_rules import kept
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.relation_files import quoted
 from scanopt.egraph.strata import (
     Reached,
     Rules,
+    RuleTables,
     Stratum,
     made_by,
     one_by_one,
@@ -76,6 +77,11 @@ def rules_text(noted: bool = False) -> str:
 @lru_cache(maxsize=4)
 def _rules_text(same: Same, facts: Same, noted: bool) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
+    known = [x for x in facts.objects if isinstance(x, Fact)]
+    return kept("text, noted" if noted else "text", [*laws, *known], lambda: _text(laws, noted))
+
+
+def _text(laws: Sequence[Law], noted: bool) -> str:
     rules = [_ruleset(x, f"law_{x.name}") for x in laws]
     notes = [notes_text(laws)] if noted else []
     text = with_types_compared("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]))
@@ -152,8 +158,8 @@ def _among(text: str, more: str, laws: tuple[str, ...]) -> tuple[Rules, frozense
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str) -> Any:
-    return rules_of(text)
+def _parsed(text: str) -> Sequence[RuleTables]:
+    return kept(f"rules {digest(text)}", [], lambda: rules_of(text))
 
 
 @lru_cache(maxsize=4)

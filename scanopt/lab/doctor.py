@@ -31,8 +31,8 @@ _EXTRAS = {
     "jax": "bench",
 }
 """The extra that installs each module."""
-CACHED = {"kernels": ".so", "programs": ".program"}
-"""The caches on disk, and how the names of their files end."""
+CACHED = {"kernels": ".so", "programs": ".program", "rules": ".rules"}
+"""The caches on disk (kernels, optimized programs, rules of all laws), and how the names of their files end."""
 
 
 @dataclass(frozen=True)
@@ -129,5 +129,5 @@ def _costs() -> Diagnosis:
 
 
 def cache_files(what: str) -> list[Path]:
-    """The files that are kept for the next process.  what: "kernels", compiled, or "programs", optimized."""
+    """The files that are kept for the next process.  what: a key of `CACHED`."""
     return sorted(private_folder(what).glob(f"*{CACHED[what]}"))

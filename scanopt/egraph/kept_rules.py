@@ -1,0 +1,64 @@
+"""What is made of the laws and facts of this library, kept on disk: to make it takes longer than most programs.
+
+It holds for the files that it was made of (`scanopt/installation.py`).  With laws or facts from elsewhere it is made
+anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from scanopt.cached_files import private_folder, prune, published, read_published
+from scanopt.calculus.condition import Fact
+from scanopt.calculus.law import RULESETS, Law, registered
+from scanopt.installation import installation
+
+__all__ = ["FILES", "kept"]
+
+FILES = 32
+"""The most files that are kept; beyond that, the least recently used are deleted."""
+_SUFFIX = ".rules"
+
+T = TypeVar("T")
+
+
+def kept(name: str, of: Collection[Law | Fact], make: Callable[[], T]) -> T:
+    """What `make` returns, read from disk if it was made before.  name, of: everything that decides what that is."""
+    file = _file(name, of)
+    if file is None:
+        return make()
+    if (data := read_published(file)) is not None:
+        with suppress(Exception):  # whatever is the matter with the user's own file, it is made anew
+            found: T = pickle.loads(data)
+            return found
+    made = make()
+    with suppress(OSError):
+        published(file, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
+        prune(file.parent, _SUFFIX, FILES)
+    return made
+
+
+def _file(name: str, of: Collection[Law | Fact]) -> Path | None:
+    """The file for what is made of these laws and facts; None if it may not be kept, or there is no folder for it."""
+    if not (installation() and _ours(of)):
+        return None
+    told = "\n".join([installation(), name, *(x.name for x in of)])
+    with suppress(OSError):
+        return private_folder("rules") / f"{hashlib.sha256(told.encode()).hexdigest()[:40]}{_SUFFIX}"
+    return None
+
+
+def _ours(of: Collection[Law | Fact]) -> bool:
+    """Whether laws and facts are those that the modules of this library define."""
+    modules = {x.module for x in of if isinstance(x, Fact)}
+    if not all(name.partition(".")[0] == "scanopt" for name in modules):
+        return False
+    laws = {id(x) for name, m in sys.modules.items() if name.startswith(f"{RULESETS}.") for x in registered(m)}
+    facts = {id(x) for name in modules for x in vars(sys.modules[name]).values() if isinstance(x, Fact)}
+    return all(id(x) in laws or id(x) in facts for x in of)

@@ -1,0 +1,33 @@
+"""The files of this library that a process has loaded, as a text: what is kept on disk holds for one such text."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+
+__all__ = ["PACKAGES", "installation"]
+
+PACKAGES = ("scanopt", "scanopt.rewrites", "scanopt.backends")
+_LOADED = time.time()
+
+
+@cache
+def installation() -> str:
+    """A text that changes with any file of this library and of those that it optimizes with, and with the machine.
+
+    "" where that is not known: the library does not consist of files, or one of them has changed since it was loaded.
+    """
+    places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
+    ours = sorted(os.path.join(folder, n) for p in places for folder, _, names in os.walk(p) for n in names)
+    others = [spec.origin for name in ("egglog", "scipy") if (spec := find_spec(name)) and spec.origin]
+    found = {path: os.stat(path) for path in (*ours, *others) if path.endswith(".py")}
+    if not found or max(x.st_mtime for x in found.values()) > _LOADED:
+        return ""
+    machine = os.uname().machine if hasattr(os, "uname") else sys.platform
+    stamps = [f"{path} {about.st_size} {about.st_mtime_ns}" for path, about in found.items()]
+    return "\n".join([sys.version, np.__version__, machine, *stamps])
