@@ -14,10 +14,10 @@ from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import NoForm, NoOrder
-from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.segments import OVERHEAD, Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.whole import ProgramKernel, program_body
+from scanopt.backends.kernels.workers import Threads
 from scanopt.program.ir import Loop, Program, Step
 from scanopt.records import dataclass
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanopt.backends.compiled import Compiled, compile_steps
-from scanopt.backends.kernels.choice import Choice
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.prices import KERNELS
-from scanopt.backends.numpy import bind
+from scanopt.backends.kernels.workers import Threads
 from scanopt.extraction.cost import CostModel
 from scanopt.program.ir import Program
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.backends.compiled import Compiled
 
 __all__ = ["Kernels", "adaptive", "always"]
 
@@ -63,11 +63,19 @@ class Kernels:
         """NumPy."""
         return np
 
+    def load(self) -> None:
+        """Import what `compile` needs, so that it can be done while something else starts."""
+        from scanopt.backends import compiled  # noqa: F401
+
     def compile(self, program: Program) -> Compiled:
         """Compile the program as array steps and kernels.
 
         Raises ValueError when the program contradicts itself, as with a state whose update has another dtype.
         """
+        from scanopt.backends.compiled import compile_steps
+        from scanopt.backends.kernels.choice import Choice
+        from scanopt.backends.numpy import bind
+
         return compile_steps(
             program, np, bind, choice=Choice(self.always, program.exact, self.whole, Threads(self.threads, self.always))
         )

@@ -23,10 +23,10 @@ from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
 from scanopt.backends.kernels.work import Predicted, predicted
-from scanopt.backends.kernels.workers import cores, run_together
+from scanopt.backends.kernels.workers import Threads, run_together
 from scanopt.records import dataclass
 
-__all__ = ["PAYS", "PartKernels", "PartedPlan", "Threads"]
+__all__ = ["PAYS", "PartKernels", "PartedPlan"]
 
 Array = np.ndarray[Any, Any]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -36,21 +36,6 @@ PAYS = 75_000.0
 
 PIECES = 3
 """Parts per thread: if the system suspends a thread for a while, others take its remaining parts."""
-
-
-@dataclass(frozen=True)
-class Threads:
-    """The threads on which a kernel may run.  most: their number, or None for as many as there are processors.
-
-    wait: whether calls wait until the kernel of parts is compiled; else they run on one thread until then.
-    """
-
-    most: int | None = None
-    wait: bool = False
-
-    def limit(self) -> int:
-        """The maximal number of threads."""
-        return cores() if self.most is None else self.most
 
 
 @dataclass

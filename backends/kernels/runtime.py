@@ -19,11 +19,12 @@ from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import NoForm
-from scanopt.backends.kernels.part_plans import PartKernels, Threads
+from scanopt.backends.kernels.part_plans import PartKernels
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
+from scanopt.backends.kernels.workers import Threads
 from scanopt.program.ir import Program
 from scanopt.records import dataclass
 

@@ -21,10 +21,10 @@ from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
-from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.plan_cache import PLANS
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.runtime import WORTH, Planner
+from scanopt.backends.kernels.workers import Threads
 from scanopt.program.ir import Keep, Loop, Program, Step
 from scanopt.records import dataclass
 

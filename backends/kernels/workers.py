@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from scanopt.forks import lock
 from scanopt.records import dataclass
 
-__all__ = ["cores", "run_together"]
+__all__ = ["Threads", "cores", "run_together"]
 
 Call = Callable[[], int]
 _BUSY = lock()
@@ -71,6 +71,21 @@ def cores() -> int:
     """The number of processors that this process may use."""
     known = getattr(os, "sched_getaffinity", None)
     return len(known(0)) if known else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Threads:
+    """The threads on which a kernel may run.  most: their number, or None for as many as there are processors.
+
+    wait: whether calls wait until the kernel of parts is compiled; else they run on one thread until then.
+    """
+
+    most: int | None = None
+    wait: bool = False
+
+    def limit(self) -> int:
+        """The maximal number of threads."""
+        return cores() if self.most is None else self.most
 
 
 def run_together(calls: Sequence[Call], threads: int) -> list[int] | None:

@@ -18,6 +18,7 @@ from scanopt.compilation.program_cache import file_of, keep_program, kept_progra
 from scanopt.compilation.signature import Signature, signature
 from scanopt.compilation.threads import threads_of
 from scanopt.config import config
+from scanopt.egraph.engine import begin_to_start
 from scanopt.egraph.schedule import Schedule, as_schedule
 from scanopt.extraction.calibrated_cost import as_cost
 from scanopt.extraction.cost import CostModel
@@ -111,6 +112,9 @@ def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
     """The function of a plan, its program read from disk if it was optimized before, and kept there if not."""
     file = file_of(plan)
     kept = kept_program(file, plan.encode_seconds) if file else None
+    if kept is None and plan.request.optimizes:
+        begin_to_start()
+        getattr(executor(plan.request.backend), "load", lambda: None)()  # which takes as long as the engine's start
     made = Function(plan, name, kept, title)
     if file and kept is None:
         keep_program(file, made, plan.settings.memory)
