@@ -38,9 +38,8 @@ def rows_sorted(x: Value, out: Array, axis: int, w: Lowering) -> tuple[list[Stmt
     unordered = [_do("not_equal", e, e) for e in elements]
     for i, k in _exchanges(len(elements)):
         a, b = elements[i], elements[k]
-        swapped = _do("less", b, a)
-        elements[i] = _named(Do("where", (swapped, b, a), out.dtype, out.dtype), out.dtype, body, w)
-        elements[k] = _named(Do("where", (swapped, a, b), out.dtype, out.dtype), out.dtype, body, w)
+        elements[i] = _named(Do("minimum_of_few", (b, a), out.dtype, out.dtype), out.dtype, body, w)
+        elements[k] = _named(Do("maximum_of_few", (a, b), out.dtype, out.dtype), out.dtype, body, w)
     body += [Store(out.pointer, index(Lit(0), place, out.strides), e) for place, e in zip(here, elements, strict=True)]
     if np.dtype(out.dtype).kind != "f":
         return _nested(rest, names, body), None
