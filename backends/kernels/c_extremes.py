@@ -20,6 +20,8 @@ EXTREMES = {"maximum": ">", "minimum": "<"}
 _FURTHER = {"greater": (">", "<="), "less": ("<", ">=")}
 _MOST = 256
 """The longest row whose extreme is found here; for longer rows NumPy's loop is as fast."""
+_FEW = 12
+"""A row in which the place of the extreme is found in order: lanes would often wait for an element just written."""
 _LANES = """\
 #ifndef LANES_$T
 #if defined(__AVX512F__)
@@ -71,7 +73,7 @@ static inline int64 first_${OP}_in_lanes_$T(const $T *x, int64 n)
 static inline void first_${OP}_$T(int64 *y, const $T *x, int64 n)
 {
     $T best = x[0];
-    int64 at = n >= 2 * LANES_$T && n <= 0x7fffffff ? first_${OP}_in_lanes_$T(x, n) : -1;
+    int64 at = n >= 2 * LANES_$T && n > $FEW && n <= 0x7fffffff ? first_${OP}_in_lanes_$T(x, n) : -1;
     if (at >= 0) { *y = at; return; }
     at = 0;
     for (int64 i = 1; i < n; i++)
@@ -131,7 +133,7 @@ def extreme(op: str, dtype: str) -> str:
 
 def _text(text: str, dtype: str, **words: object) -> str:
     own = f"int{8 * np.dtype(dtype).itemsize}"
-    return Template(_LANES + text).substitute(words, T=TYPES[dtype], I=own)
+    return Template(_LANES + text).substitute(words, FEW=_FEW, T=TYPES[dtype], I=own)
 
 
 FIRST_PLACES = {
