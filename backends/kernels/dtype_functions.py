@@ -24,11 +24,30 @@ _PLACES = {
     for kind, i in (("quicksort", 0), ("mergesort", 2), ("stable", 2))
 } | {"convolve": 27}
 """The place of each function among those of a dtype; for a convolution, that of the product of two vectors."""
+_MOST = 64
+"""The longest row that is sorted without a call if it is in order but for its last two elements, which are inserted: a
+step often puts an element into a sorted row.  Equal elements have equal bits, so all ways of sorting give the same."""
 _TEXTS = {
     "sort": """\
-static int sort_row(void *f, void *x, int64 n)
+static int sort_row_T(void *f, T *x, int64 n)
 {
-    return ((int (*)(void *, int64, void *))f)(x, n, 0);
+    int64 run = 1;
+    int odd = n > MOST, zeros = 0; /* NumPy decides where NaN go, and in which order zeros of both signs are */
+    while (run < n && !odd && !(x[run] < x[run - 1])) run++;
+    odd |= run < n - 2;
+    if (!odd)
+        for (int64 i = 0; i < n; i++) {
+            odd |= x[i] != x[i];
+            zeros |= x[i] == 0 ? 1 + (__builtin_copysign(1.0, x[i]) < 0) : 0;
+        }
+    if (odd || zeros == 3) return ((int (*)(void *, int64, void *))f)(x, n, 0);
+    for (int64 i = run; i < n; i++) {
+        const T last = x[i];
+        int64 k = i;
+        for (; k > 0 && last < x[k - 1]; k--) x[k] = x[k - 1];
+        x[k] = last;
+    }
+    return 0;
 }
 """,
     "argsort": """\
@@ -99,4 +118,8 @@ def dtype_text(name: str, dtype: str) -> str:
     """The C text that calls the function of this name; "" for another name."""
     if name not in _PLACES:
         return ""
-    return re.sub(r"\bT\b", dtype, _TEXTS[name.split()[0]]).replace("_T(", f"_{dtype}(")
+    text, kind = _TEXTS[name.split()[0]], np.dtype(dtype).kind
+    if kind != "f":  # integers and truth values are all ordered, and complex numbers are left to NumPy
+        text = re.sub(r"\n +zeros.*", "", text).replace("x[i] != x[i]", "0" if kind in "biu" else "1")
+    typed = re.sub(r"\bMOST\b", str(_MOST), re.sub(r"\bT\b", "bool8" if dtype == "bool" else dtype, text))
+    return typed.replace("_T(", f"_{dtype}(")
