@@ -45,12 +45,15 @@ def _of_traces(stage: Fused, at: int, stages: Sequence[AnyStage], w: Lowering) -
     loop = stages[at]
     if not isinstance(loop, Nested) or loop.loop.until is not None or stage.joins:
         return ()
-    if len(stage.axes) < 2 or ONE in stage.axes or is_few(stage.axes[1:]):
+    numbers = len(stage.axes) == 1  # operations on numbers run faster on all of them, but a cast is part of storing one
+    if not stage.axes or ONE in stage.axes or (not numbers and is_few(stage.axes[1:])):
         return ()
     traces = {k.out for k in loop.loop.keeps if k.rows is None and w.axes(k.out) == stage.axes}
     late = {name for s in stages[at:] for name in _made(s)}
     own: list[Map] = []
     for n in stage.nodes:
+        if numbers and n.op != "copy":  # a cast
+            continue
         made = traces | {m.out for m in own}
         if not isinstance(n, Lookup | Repeat) and all(
             a in made or (a not in late and _is_row(a, stage, w)) for a in n.args
