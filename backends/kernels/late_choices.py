@@ -13,7 +13,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import Cast, Do, Expr, Inner, Let, Load, Set, Stmt, Store
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["late_choices"]
+__all__ = ["LONG", "cycles_taken", "late_choices"]
 
 
 LONG = 12
@@ -63,22 +63,22 @@ def _cycles(statements: Sequence[Let | Set | Store | Inner], carried: str) -> di
     for x in statements:
         mine = [waits[y] for y in _reads(x) if y in waits]
         if mine and isinstance(x, Let):
-            waits[x.name] = max(mine) + _taken(x.value)
+            waits[x.name] = max(mine) + cycles_taken(x.value)
             if not late.keys().isdisjoint(_reads(x)) or not waits.keys().isdisjoint(_places(x)):
                 late[x.name] = waits[x.name]
     return late
 
 
-def _taken(x: Expr) -> int:
+def cycles_taken(x: Expr) -> int:
     """About how many cycles a value takes once its last argument is there."""
     match x:
         case Load(index=index):
-            return _LOOKED_UP + _taken(index)
+            return _LOOKED_UP + cycles_taken(index)
         case Cast(arg=arg):
-            return _taken(arg) + 2 * _OF_FLOATS * (np.dtype(arg.dtype).kind != np.dtype(x.dtype).kind == "f")
+            return cycles_taken(arg) + 2 * _OF_FLOATS * (np.dtype(arg.dtype).kind != np.dtype(x.dtype).kind == "f")
         case Do(op=op, args=args, of=of):
             own = max(_CYCLES.get(op, 1), _OF_FLOATS * (np.dtype(of).kind == "f"))
-            return own + max(map(_taken, args), default=0)
+            return own + max(map(cycles_taken, args), default=0)
     return 0
 
 

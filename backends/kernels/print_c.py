@@ -15,6 +15,7 @@ from scanopt.backends.kernels.c_extremes import FIRST_PLACES
 from scanopt.backends.kernels.c_operations import HEAD, TYPES, cast_helper, literal, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
+from scanopt.backends.kernels.choices_ready import READY, choices_ready, mask_of_numbers
 from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
@@ -99,8 +100,8 @@ class Printer:
     in_step: whether the statement being printed is in a step, not in a loop over elements.  named: the variable that it
     defines, if any.  chosen: integers of the step that a later choice may discard, so that it waits for them anyway;
     places: variables that are places.  late: choices that are printed as branches, since their conditions come late;
-    waits: variables that depend on the step before.  counters: integers that a step sets to 1 or increments.
-    alike: for each variable, the test whether a function may replace a loop; it is done once, before the steps.
+    waits: variables that depend on the step before.  counters: integers that a step sets to 1 or increments.  ready:
+    choices without a branch.  alike: for each variable, the test whether a function may replace a loop, done once.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -116,6 +117,7 @@ class Printer:
         self.late: set[str] = set()
         self.waits: set[str] = set()
         self.alike: dict[str, str] = {}
+        self.ready: dict[str, str] = {}
 
     def expression(self, x: Expr) -> str:
         """The text of an expression."""
@@ -179,6 +181,19 @@ class Printer:
         """Whether the operands of a choice are loaded before it: gcc 12 vectorizes a load on only one side wrongly."""
         return bool(self.one_by_one) and not self.in_step and any(True for y in sides for _ in loads(y))
 
+    def _without_branch(self, x: Let) -> str:
+        """The text of a choice of a step that is to be no branch, or of two conditions that are to be one; "" else."""
+        if found := mask_of_numbers(x.value):
+            condition, second, bits = found
+            return f"{literal(Lit(second))} ^ ({literal(Lit(bits))} & -(int64)({bare(self.expression(condition))}))"
+        if not (ready := self.ready.get(x.name, "")) or not isinstance(x.value, Do):
+            return ""
+        self.helpers.add(READY)
+        if x.value.op != "where":
+            return f"({{ bool8 a = {bare(self.expression(x.value))}; {ready}(a) a; }})"
+        test, a, b = (bare(self.expression(y)) for y in x.value.args)
+        return f"({{ {TYPES[x.dtype]} a = {a}, b = {b}; {ready}(a) {ready}(b) {test} ? a : b; }})"
+
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """The lines of a statement."""
         space = "    " * depth
@@ -195,6 +210,8 @@ class Printer:
                 before, again = self.counters[name]
                 goes_on = f"{'~' if again else ''}-(int64)({bare(self.expression(test))})"
                 yield f"{space}const int64 {name} = 1 + ({self.expression(before)} & {goes_on});"
+            case Let(name=name, dtype=dtype) if self.in_step and (text := self._without_branch(x)):
+                yield f"{space}const {TYPES[dtype]} {name} = {text};"
             case Let(name=name, value=Do(op="where", args=(_, *sides)) as value) if self._reads_first(sides):
                 read = [y for y in sides if any(True for _ in loads(y))]
                 names = {y: Var(f"{name}{letter}", value.dtype) for y, letter in zip(read, "ab", strict=False)}
@@ -290,11 +307,12 @@ class Printer:
 
         over: the variable that says whether the loop ended early.
         """
-        space, before = "    " * depth, self.waits
+        space, before = "    " * depth, (self.waits, self.ready)
         if self.one_by_one:
             x = replace(x, body=carried_last(x.body))
         body, first, last = remainders_counted(x, self.expression, self.one_by_one)
         self.waits = waiting(x.body)
+        self.ready = choices_ready(x.body, self.waits, self.late) if self.one_by_one else {}
         yield from (f"{space}{line}" for line in first)
         if self.unrolls(x):
             yield f"{space}UNROLLED"
@@ -307,7 +325,7 @@ class Printer:
         if x.until is not None:
             yield f"{space}    if ({self.expression(x.until)}) {f'{{ {over} = 1; break; }}' if over else 'break;'}"
         yield f"{space}}}"
-        self.waits = before
+        self.waits, self.ready = before
 
     def unrolls(self, x: Steps) -> bool:
         """Whether to unroll a loop in steps."""
