@@ -15,7 +15,23 @@ from scanopt.array.types import COMPLEX
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.integer_products import of_integers, write_integers
-from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    For,
+    If,
+    Inner,
+    Lit,
+    Load,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    times,
+)
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Map, NoForm, Product, Reshape, SumTo, View
@@ -23,11 +39,13 @@ from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
 from scanopt.backends.kernels.tiles import SPACE, one_row_in_tiles
-from scanopt.backends.kernels.values import Ahead, Array, item_size, packed
+from scanopt.backends.kernels.values import Ahead, Array, element_of, item_size, packed
 
 __all__: list[str] = []
 
 Strides = tuple[Expr, ...]
+_CERTAIN = Lit(True, "bool")
+"""A test that needs no code."""
 
 
 @written.register(Product)
@@ -65,22 +83,60 @@ def _ahead(node: Product, w: Lowering) -> None:
 
 def _called(node: Product, out: str, w: Lowering) -> None:
     """Write a call; if a factor is one number, multiply by it as `np.dot` does, which gives 0 if the number is 0."""
-    numbers = [i for i, x in enumerate(node.args) if all(n == ONE for n in w.axes(x))]
-    if node.by_dot and numbers and node.dtype in COMPLEX:
-        raise NoForm("np.dot by one complex number is no product of matrices")
-    if not node.by_dot or not numbers or node.dtype not in ("float32", "float64"):
+    if node.by_dot and node.dtype in COMPLEX:
+        _refuse_numbers(node, w)
+    tests = [_is_number(x, w) if node.by_dot and node.dtype in ("float32", "float64") else None for x in node.args]
+    numbers = [(test, _first(x, test, node, w)) for x, test in zip(node.args, tests, strict=True) if test is not None]
+    if not numbers:
         _by_loop(node, out, w)
         return
-    number, *other = (Load(_factor(w, node.args[i], node)[0], ZERO, node.dtype) for i in numbers)
-    if other:
-        w.code.append(Store(out, ZERO, Do("multiply", (number, *other), node.dtype, node.dtype)))
+    only = Do("multiply", tuple(x for _, x in numbers), node.dtype, node.dtype)
+    if tests == [_CERTAIN, _CERTAIN]:
+        w.code.append(Store(out, ZERO, only))
         return
-    zero, i = Lit(0.0, node.dtype), w.fresh("i")
-    count = product_of(w.axes(node.args[1 - numbers[0]]))
     with w.into([]) as multiplied:
         _by_loop(node, out, w)
-    nothing = For(i, count, (Store(out, Var(i), zero),))
-    w.code.append(If(Do("equal", (number, zero), "bool", node.dtype), (nothing,), tuple(multiplied)))
+    i, zero = w.fresh("i"), Lit(0.0, node.dtype)
+    nothing = For(i, product_of(w.axes(node.out)), (Store(out, Var(i), zero),))
+    for test, number in numbers:  # without a test an empty part would be read
+        is_zero = Do("equal", (number, zero), "bool", node.dtype)
+        checked = is_zero if test == _CERTAIN else Do("where", (test, is_zero, Lit(False, "bool")), "bool", "bool")
+        multiplied = [If(checked, (nothing,), tuple(multiplied))]
+    if len(numbers) == 2:
+        both = Do("bitwise_and", tuple(test for test, _ in numbers), "bool", "bool")
+        multiplied = [If(both, (Store(out, ZERO, only),), tuple(multiplied))]
+    w.code += multiplied
+
+
+def _is_number(name: str, w: Lowering) -> Expr | None:
+    """The test whether a factor has one element, where its lengths may differ from step to step; None if it has not."""
+    test: Expr = _CERTAIN
+    for n in w.axes(name):
+        if n == ONE:
+            continue
+        if not w.grows(n):
+            return None
+        is_one = Do("equal", (n, ONE), "bool", "int64")
+        test = is_one if test == _CERTAIN else Do("bitwise_and", (test, is_one), "bool", "bool")
+    return test
+
+
+def _first(name: str, test: Expr, node: Product, w: Lowering) -> Expr:
+    """The first element of a factor that is one number, or may be."""
+    if test == _CERTAIN:
+        return Load(_factor(w, name, node)[0], ZERO, node.dtype)
+    axes = w.axes(name)
+    found = element_of(w.value(name), [ZERO] * len(axes), axes)
+    return found if w.dtype(name) == node.dtype else Cast(found, node.dtype)
+
+
+def _refuse_numbers(node: Product, w: Lowering) -> None:
+    """Raise NoForm if complex factors may have lengths for which `np.dot` rounds otherwise than NumPy's loop."""
+    axes = [[n == ONE or w.grows(n) for n in w.axes(x)] for x in node.args]
+    if any(map(all, axes)):
+        raise NoForm("np.dot by one complex number is no product of matrices")
+    if axes[0][-1]:
+        raise NoForm("np.dot of a complex column and a row rounds otherwise than the loop of matmul")
 
 
 def _by_loop(node: Product, out: str, w: Lowering) -> None:
