@@ -50,3 +50,30 @@ def test_factors_in_every_layout(form, dtype):
                 given = [*values, layout(matrix, n)]
                 (expected,) = steps(tuple(given))
                 np.testing.assert_array_equal(f(*given), expected, err_msg=f"{name}, {n}, {every}")
+
+
+CONTRACTED = {
+    "itself": lambda a, b: T.tensordot(a, a, axes=((0, 1), (0, 1))),
+    "another argument": lambda a, b: T.tensordot(a, b, axes=((0, 1), (0, 1))),
+    "the same, written twice": lambda a, b: T.tensordot(T.sqrt(a * a), T.sqrt(a * a), axes=((0, 1), (0, 1))),
+    "last axes": lambda a, b: T.tensordot(a, a, axes=((1, 2), (1, 2))),
+    "a middle axis": lambda a, b: T.tensordot(a, a, axes=((1,), (1,))).sum(axis=0),
+    "rows": lambda a, b: scanopt.scan(lambda x, y: T.tensordot(x, y, axes=((0,), (0,))), [a, b])[0],
+}
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+@pytest.mark.parametrize("name", CONTRACTED)
+def test_an_array_contracted_with_itself(name, fp):
+    """BLAS would compute one half, and round otherwise, if both factors share memory, which laws and layouts decide."""
+    a, b = T.dtensor3("a"), T.dtensor3("b")
+    f = scanopt.function([a, b], CONTRACTED[name](a, b), fp=fp, backend="c", on_unused_input="ignore", adapt=False)
+    steps = executor("auto").compile(f.program).run
+    for shape in ((3, 16, 17), (2, 31, 5), (4, 9, 9), (6, 40, 65)):
+        x = np.random.default_rng(0).normal(size=shape)
+        apart = f(x, x.copy())
+        for y in (x, x[:, ::-1][:, ::-1], np.asfortranarray(x), np.repeat(x, 2, axis=2)[..., ::2]):
+            expected = f.unoptimized(y, y) if fp == "exact" else steps(y, y)[0]
+            np.testing.assert_array_equal(f(y, y), expected)
+            if fp == "exact":
+                np.testing.assert_array_equal(expected, apart)

@@ -34,7 +34,7 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Call, Map, NoForm, Product, Reshape, SumTo, View
+from scanopt.backends.kernels.nodes import Call, Map, Nested, NoForm, Product, Reshape, SumTo, View
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
@@ -152,6 +152,8 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
     left, strides_a = _factor(w, a, node)
     right, strides_b = _factor(w, b, node)
     axes_a, axes_b = w.axes(a), w.axes(b)
+    if node.as_they_lie and len(axes_a) == len(axes_b) == 2 and not _are_apart(node, w):
+        right = _second(b, node, w)
     rows = axes_a[0] if len(axes_a) == 2 else ONE
     columns = axes_b[1] if len(axes_b) == 2 else ONE
     if len(axes_a) == 1:
@@ -236,15 +238,34 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
 
 
 def _are_apart(node: Product, w: Lowering) -> bool:
-    """Whether both factors are certainly different arrays: views of two arrays, at least one of them computed."""
+    """Whether both factors are certainly different arrays: views of two arrays, at least one of them computed.
+
+    Results of one loop may be the same array, if it keeps a value twice, and a last row may be what the loop holds.
+    """
     made = {out: n for n in walk(w.body.root.nodes) for out in n.outs}
     roots: list[str] = []
     for name in node.args:
         while isinstance(found := made.get(name), View | Reshape | SumTo):
             name = found.args[0]
         roots.append(name)
-    computed = [n for n in map(made.get, roots) if isinstance(n, Map | Call | Product)]
-    return roots[0] != roots[1] and any(not isinstance(n, Map) or n.op != "copy" for n in computed)
+    nodes = [made.get(x) for x in roots]
+    computed = [n for n in nodes if isinstance(n, Map | Call | Product)]
+    loops = [n for n in nodes if isinstance(n, Nested)]
+    kept = all(k.rows != 1 for n in loops for k in n.loop.keeps if k.out in roots)
+    looped = kept and loops == [n for n in nodes if n is not None] and nodes[0] is not nodes[1]
+    return roots[0] != roots[1] and (looped or any(not isinstance(n, Map) or n.op != "copy" for n in computed))
+
+
+def _second(name: str, node: Product, w: Lowering) -> str:
+    """A pointer to a copy of the right factor, which lies like it.
+
+    Of two factors that share memory NumPy's loop computes one half, and rounds otherwise; array steps copy one, too.
+    """
+    value, axes, before = w.value(name), w.axes(name), w.before(name)
+    assert isinstance(value, Array)
+    copy = w.scratch(node.dtype, axes)
+    (w.code if before is None else before).extend(w.copied(value, copy, ZERO, axes, node.dtype, value.strides))
+    return copy
 
 
 def _across(node: Product, arrays: tuple[str, str, str], here: Tiling, w: Lowering) -> tuple[Expr, Stmt]:
