@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
@@ -52,7 +54,7 @@ def _of_traces(stage: Fused, at: int, stages: Sequence[AnyStage], w: Lowering) -
     late = {name for s in stages[at:] for name in _made(s)}
     own: list[Map] = []
     for n in stage.nodes:
-        if numbers and n.op != "copy":  # a cast
+        if numbers and not (n.op == "copy" and np.dtype(n.dtype).itemsize >= 4):  # a cast; one to bytes takes no time
             continue
         made = traces | {m.out for m in own}
         if not isinstance(n, Lookup | Repeat) and all(
