@@ -23,6 +23,7 @@ ENDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 BOUNDS = (-(2**63), -5, 0, 1, 2, 3, 9, 100, 2**63 - 2, 2**63 - 1)
 X, N, M = T.dvector("x"), T.lscalar("n"), T.lscalar("m")
+ZERO = T.constant(0, dtype="int64")
 
 
 def by_state(end: Callable[[Any, Any], Any], start: int) -> Any:
@@ -59,7 +60,7 @@ def test_it_runs_the_same_steps(name: str, loop: Callable[..., Any], start: int)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint32"])
 def test_bounds_of_other_dtypes(dtype: str) -> None:
     n = T.scalar("n", dtype=dtype)
-    out = lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, T.tanh(s[1]) * 2.0), (T.constant(0, dtype="int64"), X))
+    out = lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, T.tanh(s[1]) * 2.0), (ZERO, X))
     f = function([n, X], out)
     assert "until" not in str(f.program)
     for bound in (0, 1, 5):
@@ -75,7 +76,7 @@ def test_a_loop_in_a_loop() -> None:
     rows = T.dmatrix("rows")
 
     def power(v: Any) -> Any:
-        return lax.while_loop(lambda s: s[0] < N, lambda s: (s[0] + 1, T.sin(s[1]) + v), (T.constant(0, dtype="int64"), v))[1]
+        return lax.while_loop(lambda s: s[0] < N, lambda s: (s[0] + 1, T.sin(s[1]) + v), (ZERO, v))[1]
 
     f = function([rows, N], scanopt.map(power, rows)[0])
     assert "until" not in str(f.program)
@@ -88,8 +89,7 @@ def test_a_loop_in_a_loop() -> None:
 
 
 def test_sums_of_a_counted_while_loop_need_no_loop() -> None:
-    start = (T.constant(0, dtype="int64"), T.constant(0, dtype="int64"))
-    total = lax.while_loop(lambda s: s[0] < N, lambda s: (s[0] + 1, s[1] + s[0]), start)[1]
+    total = lax.while_loop(lambda s: s[0] < N, lambda s: (s[0] + 1, s[1] + s[0]), (ZERO, ZERO))[1]
     f = function([N], total)
     assert "loop" not in str(f.program)
     assert [int(f(n)) for n in (-3, 0, 1, 5, 100)] == [0, 0, 0, 10, 4950]
