@@ -1,4 +1,4 @@
-"""Programs that show that atoms of rules about steps, ends and states of loops are needed: see docs/fact-mutations.md."""
+"""Programs that show that atoms of rules about steps and states of loops are needed: see docs/fact-mutations.md."""
 
 from __future__ import annotations
 
