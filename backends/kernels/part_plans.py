@@ -22,6 +22,7 @@ from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
+from scanopt.backends.kernels.unexpected import unexpected
 from scanopt.backends.kernels.work import Predicted, predicted
 from scanopt.backends.kernels.workers import Threads, run_together
 from scanopt.records import dataclass
@@ -74,7 +75,7 @@ class PartKernels:
             except NoForm as reason:
                 self.made[key] = str(reason)
             except Exception as error:  # the kernel of the whole axis can always run instead
-                self.made[key] = f"{type(error).__name__}: {error}"
+                self.made[key] = unexpected(error)
         return self.made[key]
 
     def texts(self) -> tuple[str, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from scanopt.backends.kernels.unexpected import unexpected
 from scanopt.forks import lock
 
 __all__ = ["PLANS", "Key", "NoFitError", "PlanCache", "Shapes"]
@@ -51,8 +51,7 @@ class PlanCache(Generic[Found]):
         except NoFitError:
             return None
         except Exception as error:
-            told = f"a kernel could not be planned, array steps run in its place: {type(error).__name__}: {error}"
-            warnings.warn(f"{told}.  Please report this.", RuntimeWarning, stacklevel=2)
+            unexpected(error)
             return None
 
     def found(self) -> list[Found]:

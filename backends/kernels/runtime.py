@@ -24,6 +24,7 @@ from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
+from scanopt.backends.kernels.unexpected import unexpected
 from scanopt.backends.kernels.workers import Threads
 from scanopt.program.ir import Program
 from scanopt.records import dataclass
@@ -89,7 +90,7 @@ class Planner:
             except NoForm as reason:
                 self.variants[pattern] = str(reason)
             except Exception as error:  # array steps can always run instead
-                self.variants[pattern] = f"{type(error).__name__}: {error}"
+                self.variants[pattern] = unexpected(error)
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
             return None
