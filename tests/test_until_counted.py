@@ -80,6 +80,8 @@ def test_a_loop_in_a_loop() -> None:
 
     f = function([rows, N], scanopt.map(power, rows)[0])
     assert "until" not in str(f.program)
+    at_once = function([rows, N], scanopt.map(power, rows)[0], backend="numpy")
+    assert str(at_once.program).count("loop ") == 1  # the inner loop runs once, on all rows
     values = np.random.default_rng(1).normal(size=(3, 4))
     expected = values
     for _ in range(5):
