@@ -14,7 +14,6 @@ STEERING: dict[str, str] = {
     "chunked 3 fixed_shape(op)": "where rows differ in length there is no batched form, which extraction sees",
     "entries 1 runs_all(c)": "rows for all steps are more than a loop that ends early runs",
     "ends_at_once 0 c = loop(n)": "what is left of the loop would end at once, too, without end",
-    "takes 0 c = loop(k)": "the loop of that many steps would take as many, too, without end",
     "sums_until 0 x = op(a, b)": "sums of all kinds come to one row, but only products pay",
     "sums_until 0 contracts(op, k, g)": "sums of all kinds come to one row, but only products pay",
     "flags_of 0 shared_list(c, d, xs, o)": "any list has as many flags as values, but only shared ones are asked for",

@@ -46,11 +46,6 @@ WAYS_OUT: dict[str, WayOut] = {
         "if all steps may run, leave out until and cut the result: T.argmax(condition) is the first step it holds at",
     ),
     "ends_at_once": WayOut("the condition of until is not known to hold at the first step"),
-    "takes": WayOut(
-        "the condition of until does not compare a counter, which starts at a constant from zero on and grows by one, "
-        "with a number that the loop holds",
-        "count the steps by a state of dtype int64, or by T.arange as a sequence, and compare it by >= or >",
-    ),
     "ends_in_chunks": WayOut(
         "the condition of until is not computed from sequences alone, or there is no until",
         "compute it from what is known before the loop, and not from a state",

@@ -91,11 +91,6 @@ def ends_at_once(m: Model, c: Clock) -> None:
 
 
 @fact
-def takes(m: Model, c: Clock, n: Value) -> None:
-    say(m, n, lambda at: filled("int64", (), [m.loops.executed(c, at)]))
-
-
-@fact
 def exact_steps(m: Model, c: Clock, n: Int | int) -> None:
     m.loops.whole.add(c)
     m.assume(m.loops.steps(c, {}) == m.number(n))
@@ -131,6 +126,19 @@ def liftable(m: Model, c: Clock, d: Clock) -> None:
 def liftable_until(m: Model, c: Clock, d: Clock) -> None:
     m.loops.whole.add(c)
     m.loops.alike.add(d)
+
+
+# Integers
+
+
+@fact
+def at_least(m: Model, a: Int | int, b: Int | int) -> None:
+    m.assume(m.number(a) >= m.number(b))
+
+
+@fact
+def less(m: Model, a: Int | int, b: Int | int) -> None:
+    m.assume(m.number(a) < m.number(b))
 
 
 # Types

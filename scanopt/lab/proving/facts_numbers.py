@@ -1,10 +1,10 @@
-"""The meanings of facts about constant numbers (zeros, powers of two, small integers) and about integers of a law."""
+"""The meanings of facts about constant numbers: zeros, powers of two, and small integers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from scanopt.calculus.terms import Int, Term, Text
+from scanopt.calculus.terms import Term, Text
 from scanopt.lab.proving.arrays import array, filled
 from scanopt.lab.proving.entries import same
 from scanopt.lab.proving.facts import fact, say
@@ -18,16 +18,6 @@ def _is(m: Model, v: Term, number: float) -> None:
     found = m.value(v, {})
     for e in found.entries:
         m.assume(same(e, number, found.dtype))
-
-
-@fact
-def at_least(m: Model, a: Int | int, b: Int | int) -> None:
-    m.assume(m.number(a) >= m.number(b))
-
-
-@fact
-def less(m: Model, a: Int | int, b: Int | int) -> None:
-    m.assume(m.number(a) < m.number(b))
 
 
 @fact
