@@ -43,8 +43,7 @@ def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType
             made[a] = replace(views[0], out=f"{a}@back", args=(a,), dtype=types[a].dtype)
             types[f"{a}@back"] = types[a]
     args = tuple(made[a].out if a in made else a for a in n.args)
-    own = n.out if out == f"{n.out}@back" else out  # only names of the program have shapes from the start
-    like = own if n.like == n.out else made[n.like].out if n.like in made else n.like
+    like = made[n.like].out if n.like in made else n.like  # n.out has a shape from the start, as the program has it
     alike = tuple((i, WHOLE) for i in range(len(types[out].shape)))
     return [
         *made.values(),

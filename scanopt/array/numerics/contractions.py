@@ -22,6 +22,7 @@ def contraction(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
     """The function np.tensordot over these pairs of axes.
 
     Of two factors that share memory BLAS would compute one half, and round otherwise: whether they do, laws decide.
+
     >>> import numpy as np
     >>> contraction(np, ((0,), (1,)))(np.arange(3.0), np.ones((2, 3)))
     array([3., 3.])

@@ -28,7 +28,7 @@ from scanopt.lab.proving.forms import (
     free_list,
     is_choice,
     operator_form,
-)  # fmt: skip
+)
 from scanopt.lab.proving.loops import At, Loops, path
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import LawPlaces
