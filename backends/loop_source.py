@@ -295,7 +295,7 @@ class LoopWriter:
             return []
         new, old = self.parent.name(state.update), f"{self.parent.name(state.init)}.shape[1:]"
         label = self.parent.label(f"{self._state_label(i)} must keep the shape that it starts with")
-        return [f"if {new}.shape != {old}: raise wrong_shape({label}, {new}.shape, {old})"]
+        return [f"if {new}.shape != {old}: raise wrong_start({label}, {new}.shape, {old})"]
 
     def _allocate(self, k: Keep) -> list[str]:
         """Lines that allocate the rows to keep, each of the shape of the first one."""

@@ -15,7 +15,7 @@ __all__ = ["OpNames"]
 RESERVED = {
     "clock", "contiguous", "cut", "empty", "fewer", "grow", "here", "keep", "len", "max", "min", "owned", "program",
     "range", "recent", "record", "renew", "room", "spare", "steps", "taken", "there", "timer", "too_short",
-    "writable", "wrong_depth", "wrong_shape", "zip",
+    "writable", "wrong_depth", "wrong_shape", "wrong_start", "zip",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.device import to_host
-from scanopt.array.shapes import shape_text
+from scanopt.array.shapes import shape_text, widened
 
 __all__ = ["support"]
 
@@ -42,9 +42,12 @@ def _checks(labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
     def wrong_shape(label: int, found: Any, expected: Any) -> Exception:
         return ValueError(f"{labels[label]}: expected shape {shape_text(expected)}, found {shape_text(found)}")
 
+    def wrong_start(label: int, found: Any, expected: Any) -> Exception:
+        return ValueError(f"{wrong_shape(label, found, expected)}{widened(expected, found)}")
+
     return {
         "steps": steps, "too_short": too_short, "wrong_depth": wrong_depth,
-        "wrong_shape": wrong_shape,
+        "wrong_shape": wrong_shape, "wrong_start": wrong_start,
     }  # fmt: skip
 
 

@@ -107,6 +107,33 @@ def test_states_that_become_the_same_each_keep_their_shape() -> None:
                 run(ones(4, 3), *map(ones, lengths))
 
 
+def test_the_loop_of_the_first_rows_is_still_the_loop_that_was_written() -> None:
+    for first in (0, slice(2), 1):
+        f = function([X, W, U, h0], rnn()[first])
+        assert all(loop.label == "rnn" for loop in f.program.loops())
+        assert f"of {RNN}" in notes(f, ones(4, 3), ones(3, 2), ones(5, 2), ones(2))
+        assert any("h0" in note for note in notes(f, ones(4, 3), ones(3, 2), ones(5, 2), ones(2)))
+
+
+@pytest.mark.parametrize("read", [lambda t: t, lambda t: t[0], lambda t: t[-1], lambda t: t[:2], lambda t: t.sum()])
+@pytest.mark.parametrize("step", [lambda r, h: h + r, lambda r, h: T.tanh(h + r), lambda r, h: h * 0.5 + r])
+def test_a_state_that_its_steps_broadcast_says_what_to_start_from(step: Any, read: Any) -> None:
+    f = function([X, h0], read(scan(step, X, h0)[0]))
+    for run in (f, f.as_written, f.unoptimized):
+        error = failure(run, ones(4, 3), ones(1))
+        told = " ".join([str(error), *getattr(error, "__notes__", ())])
+        assert "start from an array that is broadcast to (3,) already" in told
+        assert re.search(r"h0", told)
+        assert re.search(rf"scan \({re.escape(line_of('f = function([X, h0], read(scan(step, X, h0)[0]))'))}\)", told)
+
+
+def test_operands_are_told_back_to_the_inputs_of_the_program() -> None:
+    f = function([X, W], scan(lambda r, q: r * q, [X, W])[0][-1])
+    text = " ".join(notes(f, ones(4, 3), ones(4, 2)))
+    assert "X[:" in text
+    assert "W[:" in text
+
+
 @pytest.mark.parametrize("backend", ["numpy", "c"])
 def test_an_index_of_64_bits_that_is_no_length(backend: str) -> None:
     x, p = T.dvector("x"), T.tensor("uint64", (None,), "p")

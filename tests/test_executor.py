@@ -343,7 +343,7 @@ def program(x0, x1, x2, x3):
             v7 = add(v6, v4, b_v7)                # float64[?]
             v8 = tanh(v7, v9[t0] if t0 else None)  # float64[?]
             if not t0:
-                if v8.shape != x2.shape[1:]: raise wrong_shape(2, v8.shape, x2.shape[1:])
+                if v8.shape != x2.shape[1:]: raise wrong_start(2, v8.shape, x2.shape[1:])
                 v6 = contiguous(v6)
                 b_v7 = v6 if v6.shape == v7.shape else v7
                 v9 = empty((n0, *v8.shape), 'float64')

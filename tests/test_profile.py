@@ -122,6 +122,14 @@ def test_a_loop_that_is_computed_away() -> None:
     assert scanopt.profile_summary().splitlines()[1].endswith("no loop left")
 
 
+@pytest.mark.parametrize(("read", "steps"), [(0, 1), (slice(2), 2), (1, 2)])
+def test_the_first_rows_count_the_steps_that_run(read: Any, steps: int) -> None:
+    X, h0 = T.dmatrix("X"), T.dvector("h0")
+    h, _ = scanopt.scan(lambda x, h: T.tanh(h + x), X, h0, profile="first")
+    scanopt.function([X, h0], h[read])(np.ones((5, 3)), np.ones(3))
+    assert counts("first") == (1, steps)
+
+
 def test_programs_keep_titles(tmp_path: Path) -> None:
     X = T.dmatrix("X")
     y, _ = scanopt.scan(lambda x: x * x, X, profile="gone")

@@ -16,8 +16,8 @@ from scanopt.array.op import Operand
 from scanopt.array.types import Dim, TensorType
 
 __all__ = [
-    "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "lengths", "not_negative", "probe_dtype",
-    "product", "reduced_axes", "same", "shape_text", "ufunc_dtypes",
+    "axes_of", "axis_of", "broadcast", "changed_state", "common_dtype", "fill", "filled", "lengths", "not_negative",
+    "probe_dtype", "product", "reduced_axes", "same", "shape_text", "ufunc_dtypes", "widened",
 ]  # fmt: skip
 
 Shape = tuple[Dim, ...]
@@ -48,6 +48,27 @@ def broadcast(*shapes: Shape) -> Shape:
             raise ValueError(f"shapes do not broadcast: {' and '.join(map(shape_text, shapes))}")
         result.append(known.pop() if known else None if None in lengths else 1)
     return tuple(result)
+
+
+def widened(before: Sequence[Dim], after: Sequence[Dim]) -> str:
+    """What to do about a state that a step broadcasts from one shape to another, as the end of a message, or "".
+
+    >>> widened((1,), (3,))
+    ': start from an array that is broadcast to (3,) already'
+    """
+    try:
+        wider = broadcast(tuple(before), tuple(after)) == tuple(after)
+    except ValueError:
+        return ""
+    return f": start from an array that is broadcast to {shape_text(after)} already" if wider else ""
+
+
+def changed_state(before: Sequence[Dim], after: Sequence[Dim]) -> ValueError:
+    """The error for a state of a loop that starts with one shape and has another one after a step."""
+    return ValueError(
+        f"a state of a loop must keep the shape that it starts with: expected shape {shape_text(before)}, "
+        f"found {shape_text(after)}{widened(before, after)}"
+    )
 
 
 def same(a: Dim, b: Dim, what: str) -> Dim:

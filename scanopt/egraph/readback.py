@@ -12,6 +12,7 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, Operator, StateInfo, TermGraph
 from scanopt.egraph.canonical import RANKED, ranks
 from scanopt.egraph.decoding import OPERATORS, OperatorTables
+from scanopt.egraph.descent import loops_behind, states_behind
 from scanopt.egraph.engine import Engine
 
 __all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back", "read_foldings", "read_terms"]
@@ -225,9 +226,8 @@ class ReadBack:
                 yield values[v], form
 
     def _read_clocks(self, g: TermGraph, program: Encoded, clocks: dict[Any, int], values: _Numbering) -> None:
-        merged: dict[Any, list[ClockInfo]] = {}
-        for (name,), c in self._rows("loop"):
-            merged.setdefault(c, []).append(program.clocks[int(name)])
+        merged = {c: [program.clocks[int(n)] for n in names] for c, names in loops_behind(self._rows).items()}
+        written = {c for _, c in self._rows("loop")}
         steps = {c: values[n] for (c,), n in self._rows("steps")}
         until: dict[Any, list[int]] = {}
         complete = {c for (c,), _ in self._rows("runs_all")}
@@ -242,12 +242,13 @@ class ReadBack:
                 titles = tuple(dict.fromkeys(x for loop in loops for x in loop.profile))
                 keep = any(loop.keep for loop in loops)
                 sites = tuple(dict.fromkeys(x for loop in loops for x in loop.sites))
-                bounded = any(loop.bounded for loop in loops)
+                bounded = c in written and any(loop.bounded for loop in loops)
                 ends = tuple(until.get(c, ()))
                 g.clocks[clocks[c]] = ClockInfo(clocks[parent], steps[c], names, ends, titles, keep, sites, bounded)
 
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
-        labels = {s: program.states[int(n)].label for (n,), s in self._rows("state")}
+        behind = states_behind(self._rows)
+        labels = {s: next((x for n in names if (x := program.states[int(n)].label)), "") for s, names in behind.items()}
         updates: dict[int, list[int]] = {}
         for (s, v), _ in self._rows("becomes"):
             updates.setdefault(states[s], []).append(values[v])

@@ -20,7 +20,7 @@ from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.graph import is_lazy
 from scanopt.loops.node import Scan
 
-__all__ = ["PLACES", "add_notes", "loop_notes", "note_node", "operator_note"]
+__all__ = ["MOST_OPERANDS", "PLACES", "add_notes", "loop_notes", "note_node", "operator_note"]
 
 LONGEST_TEXT = 120
 MOST_OPERANDS = 6

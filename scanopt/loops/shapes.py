@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from scanopt.array.abstract import abstract_eval, concrete, executed, last_row, trace
 from scanopt.array.op import Operand
-from scanopt.array.shapes import shape_text
+from scanopt.array.shapes import shape_text, widened
 from scanopt.array.types import Dim
 from scanopt.array.variable import Apply, SharedVariable, Variable, describe
 from scanopt.loops.graph import is_lazy, schedule
@@ -25,6 +25,7 @@ def changed_shape(node: Scan, i: int, before: Sequence[Dim], after: Sequence[Dim
     return ValueError(
         f"{node.label(i)} of {node} changes its shape: {start} {shape_text(before)}, but at step "
         f"{step} it has shape {shape_text(after)}; the rows of a trace must all have one shape"
+        f"{widened(before, after) if initial else ''}"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from scanopt.array.op_text import nested_text
 from scanopt.loops.effects import CheckError
-from scanopt.loops.failures import add_notes, loop_notes, operator_note
+from scanopt.loops.failures import MOST_OPERANDS, add_notes, loop_notes, operator_note
 from scanopt.program.ir import Branch, Compute, Loop, Origin, Program
 from scanopt.program.text import names_shown
 from scanopt.records import dataclass
@@ -159,10 +159,21 @@ class _Step:
         op = self.step.op if isinstance(error, ValueError) else None
         operands = [(self.name(a), _value(frame, names[a])) for a in args]
         yield operator_note(self.text(self.step), operands, op, [self.axes.get(a, ()) for a in args])
-        sources = dict.fromkeys(self.rows.get(a, a) for a in args)
-        made = [self.text(self.made[a]) for a in sources if a in self.made]
-        if made:
+        if made := [*self._makings(args)]:
             yield f"where {', '.join(made)}"
+
+    def _makings(self, names: Sequence[str]) -> Iterator[str]:
+        """Yield how the computed ones of these values are made, back to inputs of the program, but not very far."""
+        given = {x.name for x in self.program.inputs}
+        waiting, told = [self.rows.get(a, a) for a in names], set[str]()
+        while waiting and len(told) < max(MOST_OPERANDS, len(names)):
+            name = waiting.pop(0)
+            if name in told or name not in self.made:
+                continue
+            told.add(name)
+            yield self.text(self.made[name])
+            if not given.intersection(self.made[name].args):
+                waiting += [self.rows.get(a, a) for a in self.made[name].args]
 
     def places(self, around: Sequence[Loop]) -> dict[str, list[str]]:
         """The scans that the step is in ("of"), that its operands come from ("from"), and that use its result ("for").
@@ -185,7 +196,8 @@ class _Step:
         names, seen = [self.step.out], {self.step.out}
         while names:
             of = [self._origin(name) for name in names]
-            if sites := [s for x in of for s in (*x.kept, *x.step, *x.read)] + [s for n in names for s in self.runs[n]]:
+            sites = [s for x in of for s in (*x.kept, *x.step, *x.read)] + [s for n in names for s in self.runs[n]]
+            if sites := sites or [s for x in of for s in x.behind]:
                 return sites
             names = [made for name in names for made in self.makes[name] if made not in seen]
             seen.update(names)

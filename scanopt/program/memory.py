@@ -16,7 +16,7 @@ import numpy as np
 from scanopt.array.abstract import abstract_eval, concrete, executed, last_row, trace
 from scanopt.array.op import Operand
 from scanopt.array.operators.control import IFELSE
-from scanopt.array.shapes import shape_text
+from scanopt.array.shapes import shape_text, widened
 from scanopt.array.types import Dim, TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.storage.placement import FRESH, StateOf, fresh_storage, storage_of
@@ -196,7 +196,7 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
             where = f" of loop {loop.label}" if loop.label else ""
             raise ValueError(
                 f"state {s.label or s.update}{where} must keep the shape that it starts with: expected shape "
-                f"{shape_text(expected)}, found {shape_text(found)}"
+                f"{shape_text(expected)}, found {shape_text(found)}{widened(expected, found)}"
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:

@@ -10,6 +10,7 @@ the row of the last step.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from scanopt.array.batching import broadcast_to, dims_of, expand, rows, transpos
 from scanopt.array.numerics import chunked, filters, powers, regrouped, running
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import one_of
-from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
+from scanopt.array.shapes import broadcast, changed_state, same, shape_text, ufunc_dtypes
 from scanopt.array.types import COMPLEX, FLOATS, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 from scanopt.records import dataclass
@@ -101,6 +102,18 @@ def _fits(row: Sequence[Dim], shape: Sequence[Dim]) -> bool:
     return all(n != 1 or m in (1, None) for n, m in pairs)
 
 
+def _wider(arguments: str, args: Sequence[Any]) -> ValueError | None:
+    """The error for steps that broadcast the state to another shape; None if there is no such step."""
+    start = args[0].shape[1:]
+    taken = [(kind, x.shape) for kind, x in zip(arguments, args, strict=True) if kind in "smp"]
+    shapes = [shape if kind == "p" else shape[1:] for kind, shape in taken]
+    try:
+        row = reduce(broadcast, shapes, start)
+    except ValueError:
+        return None
+    return None if row == start else changed_state(start, row)
+
+
 def _products(op: Op) -> tuple[str, ...]:
     """Dtypes for which a batched form rounds differently: NumPy multiplies long complex rows with other code."""
     return COMPLEX if op.options["ufunc"] == "multiply" else ()
@@ -119,11 +132,14 @@ def _entry(
                 raise ValueError(f"{name}: the state before has {args[0].shape[0]} rows, not {rows}")
             if several and len({x.shape[0] for kind, x in zip(arguments, args, strict=True) if kind in "sm"}) > 1:
                 raise ValueError(f"{name}: the sequences differ in length")
-            with np.errstate(all="ignore"):
-                found = kernel(xp, *options.values(), *args)
+            try:
+                with np.errstate(all="ignore"):
+                    found = kernel(xp, *options.values(), *args)
+            except ValueError as error:
+                raise _wider(arguments, args) or error from None
             row = found.shape if last else found.shape[1:]
             if row != args[0].shape[1:]:
-                raise ValueError(f"{name}: rows of shape {row} from a state of shape {args[0].shape[1:]}")
+                raise changed_state(args[0].shape[1:], row)
             return found
 
         return run

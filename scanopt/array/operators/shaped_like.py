@@ -15,7 +15,7 @@ from scanopt.array.batching import dim, expand, rows, spread
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import integer
-from scanopt.array.shapes import broadcast, shape_text
+from scanopt.array.shapes import broadcast, shape_text, widened
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -29,7 +29,7 @@ def _last(x: Any, axes: int) -> tuple[Dim, ...]:
 def _changed(x: Sequence[Dim], y: Sequence[Dim]) -> ValueError:
     return ValueError(
         f"a state of a loop changes its shape, or arrays put together do not have the same shape: found shapes "
-        f"{shape_text(y)} and {shape_text(x)}"
+        f"{shape_text(y)} and {shape_text(x)}{widened(y, x)}"
     )
 
 
