@@ -169,6 +169,19 @@ def test_associative_scan(n: int, reverse: bool) -> None:
           np.logical_or.accumulate((a[:, 0] > 0)[list(order)])[list(order)])  # fmt: skip
 
 
+@pytest.mark.parametrize(("n", "m"), [(1, 0), (0, 1), (3, 2), (2, 0), (0, 2)])
+def test_an_associative_scan_needs_arrays_of_equal_length(n: int, m: int) -> None:
+    def two(a: Any, b: Any) -> Any:
+        return lax.associative_scan(lambda p, q: (p[0] * q[0], q[0] * p[1] + q[1]), (a, b))
+
+    a, b = T.dvectors("a", "b")
+    f, part = function([a, b], two(a, b)), function([a, b], two(a, b)[1])
+    for run in (f, f.as_written, f.unoptimized, part, part.unoptimized):
+        with pytest.raises(ValueError, match=rf"elems\[1\] has {m} rows but elems\[0\] has {n}: .*test_lax.py"):
+            run(np.ones(n), np.ones(m))
+    assert part(np.ones(n), np.ones(n)).shape == (n,)
+
+
 @pytest.mark.share(4)
 @pytest.mark.usefixtures("priced_as_array_steps")
 @pytest.mark.parametrize("fn", [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp], ids=lambda f: f.__name__)

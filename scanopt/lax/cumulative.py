@@ -72,8 +72,8 @@ def _associative(site: Site, fn: Callable[..., Any], elems: Any, reverse: bool, 
         return new, new
 
     first = [FUNCTIONS["expand_dims"](_first(x), k) for x, k in zip(rows, axes, strict=True)]
-    later = [f"{label}[1:]" for label in labels]
-    _, rest = loop_over(site, step, first, [x[1:] for x in entries], None, later, "associative_scan")
+    later = [x[1:] for x in entries]
+    _, rest = loop_over(site, step, first, later, None, labels, "associative_scan", whole=rows)
     joined = [
         FUNCTIONS["concatenate"]([x[:1], FUNCTIONS["squeeze"](y, k + 1)], 0)
         for x, y, k in zip(rows, rest, axes, strict=True)

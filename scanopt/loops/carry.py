@@ -6,7 +6,7 @@ argument lists.  A thin layer: the leaves of the carry are the states of a Scan,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,10 +63,14 @@ def loop(
 
 
 def loop_over(
-    site: Site, step: Callable[..., Any], init: Any, xs: list[Variable], length: Any, labels: list[str], name: Any
-) -> tuple[Any, Any]:
-    """A `loop` over arrays; error messages call them by these labels."""
-    return _run(site, step, init, xs, length, False, name, labels=labels)
+    site: Site, step: Callable[..., Any], init: Any, xs: list[Variable], length: Any, labels: list[str], name: Any,
+    whole: Sequence[Variable] = (),
+) -> tuple[Any, Any]:  # fmt: skip
+    """A `loop` over arrays; error messages call them by these labels.
+
+    whole: the arrays that must be equally long, if xs are parts of them; the labels are then theirs.
+    """
+    return _run(site, step, init, xs, length, False, name, labels=labels, whole=whole)
 
 
 def _run(
@@ -79,6 +83,7 @@ def _run(
     name: Any,
     begins: Callable[[Any], until] | None = None,
     labels: list[str] | None = None,
+    whole: Sequence[Variable] = (),
 ) -> tuple[Any, Any]:
     """Build a loop.  begins: from the first carry, whether there is a step.  labels: of xs, if not their paths."""
     check_truth(site, "reverse", reverse)
@@ -89,6 +94,8 @@ def _run(
     states = _states(site, init)
     sequences = _sequences(site, xs, labels)
     steps = _plan(site, sequences, length, bool(reverse), "length" if begins is None else "max_steps")
+    if whole:
+        steps = replace(steps, requires=_equally_long(site, labels or [], whole))
     shape: list[Any] = [None]  # the structure of the results of the step built last, which is the one that is kept
 
     def flat(*args: Any) -> list[Any]:
@@ -147,16 +154,21 @@ def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool,
     else:
         raise site.error(ValueError, "the number of steps is not known: give xs, or length")
     for arg in args:
-        requires += _same_length(site, arg, n, what)
+        requires += _same_length(site, arg.label, arg.variable, n, what)
     return StepPlan(n, tuple((turned(first_rows(arg.variable, n), reverse),) for arg in args), requires)
 
 
-def _same_length(site: Site, arg: SequenceArg, n: Variable, what: str) -> tuple[Requirement, ...]:
-    rows = rows_of(arg.variable)
-    if what == arg.label:
+def _equally_long(site: Site, labels: Sequence[str], arrays: Sequence[Variable]) -> tuple[Requirement, ...]:
+    n, what = rows_of(arrays[0]), labels[0]
+    return tuple(r for label, x in zip(labels, arrays, strict=True) for r in _same_length(site, label, x, n, what))
+
+
+def _same_length(site: Site, label: str, x: Variable, n: Variable, what: str) -> tuple[Requirement, ...]:
+    rows = rows_of(x)
+    if what == label:
         return ()
     steps = "length is {expected}" if what == "length" else f"{literal(what)} has {{expected}}"
-    message = f"{literal(arg.label)} has {{found}} rows but {steps}: all must be equally long {literal(site.place)}"
+    message = f"{literal(label)} has {{found}} rows but {steps}: all must be equally long {literal(site.place)}"
     if rows.operand.value is None or n.operand.value is None:
         return (requirement("rows", rows, n, message, "eq"),)
     if rows.operand.value != n.operand.value:
