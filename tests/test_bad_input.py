@@ -387,7 +387,11 @@ CASES: dict[str, list[Case]] = {
         Case("loop(lambda c, v: (c, None), 0.0, xs3, length=2)", ValueError, ["xs has 3 rows but length is 2"]),
         Case("loop(lambda c, v: (c, None), 0.0, length=-1)", ValueError, ["length is -1", "must not be negative"]),
         Case('loop(lambda c, v: (c, None), 0.0, x, reverse="yes")', TypeError, ["reverse must be True or False"]),
-        Case("fori_loop(0, 2.5, lambda i, c: c, 0)", ValueError, ["upper must be an integer, found 2.5"]),
+        Case(
+            "fori_loop(0, 2.5, lambda i, c: c, 0)",
+            ValueError,
+            ["upper must be an integer, found 2.5 (float) (fori_loop"],
+        ),
         Case("fori_loop(x, 3, lambda i, c: c, 0)", ValueError, ["lower must be a single integer", "'x'"]),
         Case("fori_loop(0, k, lambda c: c, 0)", TypeError, ["takes (c)", "fori_loop passes (i, carry)"]),
         Case(

@@ -185,6 +185,13 @@ def test_name_and_place_of_the_loop() -> None:
 # ---- the relatives ----
 
 
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 3), (0, 3.0), (np.float64(0), np.float64(3))])
+def test_bounds_of_a_fori_loop_may_be_whole_floats(lower: Any, upper: Any) -> None:
+    total = fori_loop(lower, upper, lambda i, c: c + i, 0)
+    assert total.dtype == "int64"
+    assert interpret(total) == 3
+
+
 def test_fori_loop() -> None:
     lower, upper = T.lscalar("lower"), T.lscalar("upper")
     out = fori_loop(lower, upper, lambda i, c: (c[0] + i, c[1] * i), (0, 1))

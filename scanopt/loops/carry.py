@@ -213,9 +213,9 @@ def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any, name:
     """
     site = Site("fori_loop", user_location())
     check_step(site, body, ["i", "carry"], "a body takes the number of the step and the carry")
-    for what, bound in (("lower", lower), ("upper", upper)):
-        given_steps(site, site.array(bound, what), what)
-    indices = FUNCTIONS["arange"](lower, upper)
+    checked = given_steps(site, lower, "lower"), given_steps(site, upper, "upper")
+    bounds = [n if isinstance(bound, float) else bound for n, bound in zip(checked, (lower, upper), strict=True)]
+    indices = FUNCTIONS["arange"](*bounds)
     return _run(site, lambda carry, i: (body(i, carry), None), init, indices, None, False, name)[0]
 
 
