@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
+import pickle
 import shutil
 import stat
 import tempfile
@@ -17,8 +18,11 @@ import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["private_folder", "prune", "published", "read_published"]
+from scanopt.records import dataclass
+
+__all__ = ["CachedFiles", "private_folder", "prune", "published", "read_published", "unpickled"]
 
 _MARK = b"\nscanopt cached "
 _TAIL = len(_MARK) + 32
@@ -93,3 +97,41 @@ def prune(path: Path, suffix: str, most: int) -> None:
                 shutil.rmtree(x.path, ignore_errors=True)
             else:
                 os.unlink(x.path)
+
+
+@dataclass(frozen=True)
+class CachedFiles:
+    """One kind of cached files: they share a directory, and each is named by everything that decides its content."""
+
+    directory: str
+    suffix: str
+    most: int
+    """The most files that are kept; beyond that, the least recently used are deleted."""
+
+    def name(self, decides: str) -> str:
+        """The name of the file for a content that this text decides."""
+        return f"{hashlib.sha256(decides.encode()).hexdigest()[:40]}{self.suffix}"
+
+    def path(self, decides: str) -> Path:
+        """The file for a content that this text decides.  Raises OSError where no directory can be made."""
+        return private_folder(self.directory) / self.name(decides)
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Put data under a path, and delete files beyond the most.  Raises OSError."""
+        published(path, data)
+        prune(path.parent, self.suffix, self.most)
+
+    def save(self, path: Path, value: object, largest: float = float("inf")) -> None:
+        """Pickle a value into a file, where that takes no more than `largest` bytes and can be written."""
+        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        if len(data) <= largest:
+            with suppress(OSError):
+                self.write(path, data)
+
+
+def unpickled(path: Path) -> Any:
+    """The value saved in a file; None where there is none, or whatever else is the matter: it is made anew then."""
+    data = read_published(path)
+    with suppress(Exception):
+        return None if data is None else pickle.loads(data)
+    return None

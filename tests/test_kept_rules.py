@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scanopt import cached_files
 from scanopt import installation as installed_files
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import standard_laws
@@ -18,7 +19,8 @@ from scanopt.egraph.kept_rules import kept
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, whatever was edited since this process started."""
-    monkeypatch.setattr(kept_rules, "private_folder", lambda _: tmp_path)
+    known = cached_files.private_folder
+    monkeypatch.setattr(cached_files, "private_folder", lambda name: tmp_path if name == "rules" else known(name))
     monkeypatch.setattr(installed_files, "_LOADED", float("inf"))
     installed_files.installation.cache_clear()
     yield tmp_path
@@ -60,7 +62,7 @@ def test_a_file_that_was_changed_is_made_anew(folder: Path) -> None:
     (file,) = folder.iterdir()
     file.write_bytes(file.read_bytes()[:-1])
     assert kept("a", [], make) == [0, 1]
-    kept_rules.published(file, b"not a pickle")
+    cached_files.published(file, b"not a pickle")
     assert kept("a", [], make) == [0, 1, 2]
     assert kept("a", [], make) == [0, 1, 2]
     assert len(calls) == 3
@@ -81,7 +83,7 @@ def test_a_folder_that_cannot_be_written_is_left_alone(folder: Path, monkeypatch
     def refuse(*_: object) -> None:
         raise OSError("full")
 
-    monkeypatch.setattr(kept_rules, "published", refuse)
+    monkeypatch.setattr(cached_files, "published", refuse)
     calls, make = counting()
     assert kept("a", [], make) == [0]
     assert [*folder.iterdir()] == []

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_what_cannot_be_trusted_is_made_anew(folder: Path, harm: str, tmp_path_f
         changed = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
         file.write_bytes({"cut": data[:-100], "changed": changed, "empty": b"", "another": b"x" * 5000}[harm])
     cache._LOADED.clear()
-    assert cache.load(file.stem, NAME) is None
+    assert cache.load(file.name, NAME) is None
     assert value(TEXT % 4) == 4
     assert file.read_bytes()[-32:] == data[-32:]
     assert stat.S_IMODE(file.lstat().st_mode) == 0o700
@@ -131,7 +132,7 @@ def test_what_nobody_waits_for_is_tidied_up(folder: Path) -> None:
 
 
 def test_old_files_are_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "FILES", 3)
+    monkeypatch.setattr(cache, "KERNELS", replace(cache.KERNELS, most=3))
     for i in range(5):
         assert value(TEXT % (10 + i)) == 10 + i
         for file in folder.iterdir():

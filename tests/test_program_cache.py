@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from corpus.wide.program import generate
 
 import scanopt
 import scanopt.tensor as T
-from scanopt import config, function
+from scanopt import cached_files, config, function
 from scanopt import installation as installed_files
 from scanopt.array.op import TABLE, Op, OpSpec, register
 from scanopt.array.variable import Variable, apply
@@ -31,7 +32,8 @@ from scanopt.program.storage.placement import storage_of
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, which is used."""
-    monkeypatch.setattr(program_cache, "private_folder", lambda _: tmp_path)
+    known = cached_files.private_folder
+    monkeypatch.setattr(cached_files, "private_folder", lambda name: tmp_path if name == "programs" else known(name))
     with config.change_flags(compilation_cache=True):
         yield tmp_path
 
@@ -222,7 +224,7 @@ def test_what_cannot_be_trusted_is_made_anew(folder: Path, harm: str) -> None:
     elif harm == "readable":
         os.chmod(file, 0o666)
     else:
-        program_cache.published(file, b"not a pickle")
+        cached_files.published(file, b"not a pickle")
     assert not function(*recurrence()).report.cached
     assert function(*recurrence()).report.cached
 
@@ -231,14 +233,14 @@ def test_a_full_disk_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(program_cache, "published", refuse)
+    monkeypatch.setattr(cached_files, "published", refuse)
     assert not function(*recurrence()).report.cached
-    monkeypatch.setattr(program_cache, "private_folder", refuse)
+    monkeypatch.setattr(cached_files, "private_folder", refuse)
     assert function(*recurrence())([0.0]).shape == (1,)
 
 
 def test_those_not_used_for_longest_are_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_cache, "FILES", 3)
+    monkeypatch.setattr(program_cache, "PROGRAMS", replace(program_cache.PROGRAMS, most=3))
     for i, made in enumerate(itertools.islice(differing().values(), 5)):
         made()
         for file in folder.iterdir():

@@ -6,39 +6,36 @@ A file is checked and copied to an unnamed file before it is loaded, so that nob
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from scanopt.cached_files import private_folder, prune, published, read_published
+from scanopt.cached_files import CachedFiles, private_folder, read_published
 from scanopt.forks import lock
 
-__all__ = ["FILES", "folder", "key_of", "load", "publish"]
+__all__ = ["KERNELS", "folder", "key_of", "load", "publish"]
 
-FILES = 400
-"""The most files that are kept; beyond that the least recently used ones are deleted."""
-_SUFFIX = ".so"
+KERNELS = CachedFiles("kernels", ".so", most=400)
 _LOADED: dict[str, Any] = {}
 _GUARD = lock()
 
 
 def key_of(text: str, identity: str) -> str:
     """The file name for a text, compiled by a compiler of this identity."""
-    return hashlib.sha256(f"{identity}\0{text}".encode()).hexdigest()[:40]
+    return KERNELS.name(f"{identity}\0{text}")
 
 
 def folder() -> Path:
     """The directory of shared objects, private to the user.  Raises OSError if none can be made."""
-    return private_folder("kernels")
+    return private_folder(KERNELS.directory)
 
 
 def load(key: str, name: str) -> Any:
     """The function `name` of a published shared object; None if there is none that can be trusted."""
     with _GUARD:
         if key not in _LOADED:
-            found = _read(folder() / f"{key}{_SUFFIX}", name)
+            found = _read(folder() / key, name)
             if found is None:
                 return None
             _LOADED[key] = found
@@ -70,6 +67,4 @@ def _loaded(data: bytes, place: Path) -> ctypes.CDLL:
 
 def publish(key: str, made: Path) -> None:
     """Store a shared object under its name, followed by its digest.  Raises OSError."""
-    target = folder() / f"{key}{_SUFFIX}"
-    published(target, made.read_bytes())
-    prune(target.parent, _SUFFIX, FILES)
+    KERNELS.write(folder() / key, made.read_bytes())

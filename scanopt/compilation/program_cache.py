@@ -9,8 +9,6 @@ sizes are looked for is kept beside the program.  Files are private to the user 
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanopt.analysis.sizes import example_operands
 from scanopt.array.op import TABLE, OpSpec
-from scanopt.cached_files import private_folder, prune, published, read_published
+from scanopt.cached_files import CachedFiles, unpickled
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import unbatched
 from scanopt.calculus.law import standard_laws
@@ -40,13 +38,11 @@ if TYPE_CHECKING:
     from scanopt.compilation.compiled_function import Function
     from scanopt.compilation.planning import OptimizationPlan
 
-__all__ = ["FILES", "file_of", "keep_program", "kept_program"]
+__all__ = ["PROGRAMS", "file_of", "keep_program", "kept_program"]
 
-FILES = 2000
-"""The most programs that are kept; beyond that, the least recently used are deleted."""
+PROGRAMS = CachedFiles("programs", ".program", most=2000)
 LARGEST = 2**24
 """The most bytes of a file: programs with larger constants are not kept."""
-_SUFFIX = ".program"
 
 
 def file_of(plan: OptimizationPlan) -> Path | None:
@@ -54,9 +50,8 @@ def file_of(plan: OptimizationPlan) -> Path | None:
     if not _may_be_kept(plan):
         return None
     text = "\n".join(map(repr, _told(plan)))
-    key = hashlib.sha256(f"{installation()}\n{text}".encode()).hexdigest()[:40]
     with suppress(OSError):
-        return private_folder("programs") / f"{key}{_SUFFIX}"
+        return PROGRAMS.path(f"{installation()}\n{text}")
     return None
 
 
@@ -66,12 +61,8 @@ def kept_program(file: Path, encode_seconds: float) -> Known | None:
     encode_seconds: the time that encoding the graph took, for the report.
     """
     start = time.perf_counter()
-    data = read_published(file)
-    if data is None:
-        return None
-    try:
-        found: tuple[Program, Storage, Report, Alternatives | None] = pickle.loads(data)
-    except Exception:  # whatever is the matter with the user's own file, it is made anew
+    found: tuple[Program, Storage, Report, Alternatives | None] | None = unpickled(file)
+    if found is None:
         return None
     program, storage, report, alternatives = found
     keep_storage(program, storage)
@@ -88,12 +79,7 @@ def keep_program(file: Path, made: Function, memory: float | None) -> None:
     program, report = made.program, made.report
     if report.stopped_by or not report.fits or (memory is None and report.budget < float("inf")):
         return
-    data = pickle.dumps((program, storage_of(program), report, made.alternatives), pickle.HIGHEST_PROTOCOL)
-    if len(data) > LARGEST:
-        return
-    with suppress(OSError):
-        published(file, data)
-        prune(file.parent, _SUFFIX, FILES)
+    PROGRAMS.save(file, (program, storage_of(program), report, made.alternatives), LARGEST)
 
 
 def _may_be_kept(plan: OptimizationPlan) -> bool:

@@ -6,24 +6,20 @@ anew.
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from scanopt.cached_files import private_folder, prune, published, read_published
+from scanopt.cached_files import CachedFiles, unpickled
 from scanopt.calculus.condition import Fact
 from scanopt.calculus.law import RULESETS, Law, registered
 from scanopt.installation import installation
 
-__all__ = ["FILES", "kept"]
+__all__ = ["RULES", "kept"]
 
-FILES = 32
-"""The most files that are kept; beyond that, the least recently used are deleted."""
-_SUFFIX = ".rules"
+RULES = CachedFiles("rules", ".rules", most=32)
 
 T = TypeVar("T")
 
@@ -33,15 +29,11 @@ def kept(name: str, of: Collection[Law | Fact], make: Callable[[], T]) -> T:
     file = _file(name, of)
     if file is None:
         return make()
-    if (data := read_published(file)) is not None:
-        with suppress(Exception):  # whatever is the matter with the user's own file, it is made anew
-            found: T = pickle.loads(data)
-            return found
-    made = make()
-    with suppress(OSError):
-        published(file, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
-        prune(file.parent, _SUFFIX, FILES)
-    return made
+    found: T | None = unpickled(file)
+    if found is None:
+        found = make()
+        RULES.save(file, found)
+    return found
 
 
 def _file(name: str, of: Collection[Law | Fact]) -> Path | None:
@@ -50,7 +42,7 @@ def _file(name: str, of: Collection[Law | Fact]) -> Path | None:
         return None
     told = "\n".join([installation(), name, *(x.name for x in of)])
     with suppress(OSError):
-        return private_folder("rules") / f"{hashlib.sha256(told.encode()).hexdigest()[:40]}{_SUFFIX}"
+        return RULES.path(told)
     return None
 
 
