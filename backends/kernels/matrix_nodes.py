@@ -35,10 +35,12 @@ class Product(Made):
     """The product of two matrices or vectors, by NumPy's inner loop.
 
     as_they_lie: factors keep their own strides.  by_dot: as by `np.dot`, for which a factor of one element is a number.
+    rows_of: the array whose rows, of all steps together, are multiplied in array steps, where these are not one step's.
     """
 
     as_they_lie: bool = False
     by_dot: bool = False
+    rows_of: str = ""
 
 
 @dataclass(frozen=True)

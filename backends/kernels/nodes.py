@@ -112,10 +112,12 @@ class View(One):
 class Reshape(Made):
     """The same elements in order, in another shape; further arguments are lengths that are computed.
 
-    merged: the axes of x that form each axis of the result.
+    merged: the axes of x that form each axis of the result.  equal: for axes of the result, an axis of a name that is
+    as long.
     """
 
     merged: tuple[tuple[int, ...], ...] | None = None
+    equal: tuple[tuple[int, tuple[str, int]], ...] = ()
 
 
 @dataclass(frozen=True)

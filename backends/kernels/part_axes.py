@@ -2,13 +2,15 @@
 
 Each part runs the same operations as the whole, on fewer elements, so the bits are the same: C rounds every element
 alike, and so do NumPy's inner loops, except for those whose rounding is known to depend on the number of elements.
-Axes of these, of products, of random numbers and of sums are not split.
+Axes of these, of random numbers and of sums are not split.  Of products of matrices, rows may be split: tiles of rows
+have the bits of the whole product (`rows_apart`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
+from math import lcm
 
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import ONE, Expr, Var, product
@@ -28,7 +30,9 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Within,
 )  # fmt: skip
+from scanopt.backends.kernels.products_in_steps import with_products_in_steps
 from scanopt.backends.kernels.sizes import Axis, Lengths
+from scanopt.backends.kernels.tiles import rows_apart
 from scanopt.program.ir import Loop
 from scanopt.records import dataclass
 
@@ -43,24 +47,34 @@ are gone through row by row, as many as are in a page of memory, since smaller p
 class PartAxis:
     """An axis along which a kernel can be split into parts.
 
-    lengths: of a part.  of: for each name that has the axis, its number.  axis: one of these.  unit: each part, except
-    the last, has a multiple of so many elements along it.  packed: whether parts of all results are packed.
+    body: what the kernel of a part computes.  lengths: of a part.  of: for each name that has the axis, its number.
+    axis: one of these.  unit: each part, except the last, has a multiple of so many elements along it.  packed: whether
+    parts of all results are packed.  products: whether rows of products are split.  rows: for names of rows that only
+    this body has, their arrays; then a step multiplies some rows of what array steps multiply at once.
     """
 
+    body: Body
     lengths: Lengths
     of: Mapping[str, int]
     axis: Axis
     unit: int
     packed: bool
+    products: bool
+    rows: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def part_axes(body: Body, lengths: Lengths) -> list[PartAxis]:
-    """The axes along which a body is independent and parts of its results can be written, the best ones first."""
+def part_axes(body: Body, lengths: Lengths, rows: Mapping[str, str] | None = None) -> list[PartAxis]:
+    """The axes along which a body is independent and parts of its results can be written, the best ones first.
+
+    rows: see `PartAxis`, where products were moved into loops.
+    """
     if any(loop.until is not None for loop in _loops(body)):
         return []
     classes = _classes(lengths)
     found = [_part_axis(body, classes, c) for c in _of_results(body, classes) if not _dependent(body, classes, c)]
-    return sorted(found, key=lambda p: not p.packed)
+    if not found and rows is None:
+        return part_axes(*with_products_in_steps(body, lengths))
+    return sorted((replace(p, rows=rows or {}) for p in found), key=lambda p: not p.packed)
 
 
 def why_none(body: Body, lengths: Lengths) -> str:
@@ -120,11 +134,19 @@ def _kept(node: Node, classes: AxisClasses, c: int) -> bool:
         return True
     known = classes.lengths.axes
     here = [classes.place(name, c) for name in (node.out, *node.args) if name in known]
+    if isinstance(node, Product) and 0 in here:
+        return here == [0, 0, None] and _has_rows(node, known)
     if isinstance(node, Product) or (isinstance(node, Call) and node.whole):
         return all(i is None for i in here)
     if isinstance(node, Reshape) and len(here) == 2 and None not in here:
         return _between(known[node.out], here[0]) == _between(known[node.args[0]], here[1])
     return classes.kept(node, c)
+
+
+def _has_rows(node: Product, known: Mapping[str, tuple[Expr, ...]]) -> bool:
+    """Whether a product may be made of tiles of rows."""
+    left, right = (known[x] for x in node.args)
+    return node.dtype in ("float32", "float64") and len(left) == len(right) == 2 and right[1] != ONE
 
 
 def _between(axes: tuple[Expr, ...], place: int | None) -> tuple[Expr, Expr]:
@@ -147,4 +169,6 @@ def _part_axis(body: Body, classes: AxisClasses, c: int) -> PartAxis:
     names = [*(k.value for k in body.loop.keeps), *body.outer]
     rows = not body.whole or any(not _leads(lengths.axes[x], of[x]) for x in names if x in of)
     unit = 1 if not last else PAGE if rows else VECTOR
-    return PartAxis(part, of, axis, unit, all(_leads(axes, i) for axes, i in results))
+    products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and n.args[0] in of]
+    unit = lcm(unit, *(rows_apart(n.dtype) for n in products))
+    return PartAxis(body, part, of, axis, unit, all(_leads(axes, i) for axes, i in results), bool(products))

@@ -22,6 +22,7 @@ from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
+from scanopt.backends.kernels.tiles import TiledProduct, agree, one_row_in_tiles
 from scanopt.backends.kernels.unexpected import unexpected
 from scanopt.backends.kernels.work import Predicted, predicted
 from scanopt.backends.kernels.workers import Threads, run_together
@@ -61,8 +62,11 @@ class PartKernels:
             return None
         counts = [min(limit, shapes[a.axis[0]][a.axis[1]] // a.unit) for a in axes]
         best = counts.index(max(counts))
-        work = predicted(self.body, shapes, steps, axes[best].of)
-        return PartedPlan(self, (pattern, best), axes[best], shapes, work)
+        axis = axes[best]
+        shapes = {**shapes, **{row: shapes[x][1:] for row, x in axis.rows.items()}}
+        apart = axis.rows and one_row_in_tiles() and shapes[axis.axis[0]][axis.axis[1]] % axis.unit
+        work = predicted(axis.body, shapes, steps, axis.of)
+        return PartedPlan(self, (pattern, best), axis, shapes, work, alone=bool(apart))
 
     def variant(self, key: tuple[Pattern, int]) -> Variant | str:
         """Make a kernel of parts, once; or return why there is none."""
@@ -71,7 +75,7 @@ class PartKernels:
             assert not isinstance(axes, str)
             axis = axes[key[1]]
             try:
-                self.made[key] = Variant.of(lowered(self.body, axis.lengths, part=axis.of))
+                self.made[key] = Variant.of(lowered(axis.body, axis.lengths, part=axis.of))
             except NoForm as reason:
                 self.made[key] = str(reason)
             except Exception as error:  # the kernel of the whole axis can always run instead
@@ -101,13 +105,17 @@ class PartKernels:
 
 @dataclass
 class PartedPlan:
-    """Calls a kernel in parts, for arguments of certain shapes."""
+    """Calls a kernel in parts, for arguments of certain shapes.
+
+    alone: whether a trial found a product that cannot be made in parts.
+    """
 
     kernels: PartKernels
     key: tuple[Pattern, int]
     axis: PartAxis
     shapes: Shapes
     work: Predicted
+    alone: bool = False
     _parts: dict[int, list[KernelPart]] = field(default_factory=dict[int, Any])
 
     @property
@@ -117,13 +125,13 @@ class PartedPlan:
 
     def count(self, n: int) -> int:
         """The number of threads on which n steps run."""
-        if self.work.alone > self.work.shared:
+        if self.alone or self.work.alone > self.work.shared:
             return 1
         return max(
             1, min(self.kernels.threads.limit(), int(self.work.shared * n / PAYS), self.length // self.axis.unit)
         )
 
-    def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
+    def run(self, n: int, given: Mapping[tuple[int, str], Array], outs: Sequence[Array]) -> int | None:
         """Run the parts; return the number of steps taken, or a negative status; None: run on one thread instead."""
         count = self.count(n)
         if count < 2:
@@ -135,16 +143,26 @@ class PartedPlan:
         function = variant.compiled(wait)
         if not function:
             return None
+        if self.axis.products and not all(x.flags.c_contiguous for x in given.values()):
+            return None
         pieces = min(PIECES * count, self.length // self.axis.unit)
         if pieces not in self._parts:
-            self._parts[pieces] = self._made(variant, pieces)
-        found = run_together([partial(part.called, function, n, given, outs) for part in self._parts[pieces]], count)
+            parts = self._made(variant, pieces)
+            if not all(part.is_settled() for part in parts):
+                return None
+            self._parts[pieces] = parts
+            self.alone = not all(part.is_alike() for part in parts)
+        parts = self._parts[pieces]
+        arrays = parts[0].taken_from(given)
+        if self.alone or arrays is None:
+            return None
+        found = run_together([partial(part.called, function, n, arrays, outs) for part in parts], count)
         return None if found is None else min(found)
 
     def _made(self, variant: Variant, count: int) -> list[KernelPart]:
-        units = -(-self.length // self.axis.unit)
-        ends = [min(self.length, self.axis.unit * (units * i // count)) for i in range(count + 1)]
-        return [self._part(variant, first, last) for first, last in pairwise(ends)]
+        units = self.length // self.axis.unit
+        ends = [self.axis.unit * (units * i // count) for i in range(count)]
+        return [self._part(variant, first, last) for first, last in pairwise([*ends, self.length])]
 
     def _part(self, variant: Variant, first: int, last: int) -> KernelPart:
         of = self.axis.of
@@ -152,7 +170,7 @@ class PartedPlan:
             name: (*shape[: of[name]], last - first, *shape[of[name] + 1 :]) if name in of else shape
             for name, shape in self.shapes.items()
         }
-        return KernelPart(self.kernels.body, variant, own, first=first, whole=self.length, of=of)
+        return KernelPart(self.axis.body, variant, own, first=first, whole=self.length, of=of)
 
 
 @dataclass
@@ -163,17 +181,40 @@ class KernelPart(Plan):
     whole: int = 0
     of: Mapping[str, int] = field(default_factory=dict[str, int])
 
+    def _lengths(self) -> dict[str, int]:
+        recipe = self.variant.recipe
+        names = zip(recipe.kernel.numbers, recipe.numbers, strict=True)
+        return {**super()._lengths(), **{name: self.whole for name, n in names if n.kind == "all"}}
+
+    def _pays(self, product: TiledProduct) -> bool:
+        return agree(product)
+
+    def is_settled(self) -> bool:
+        """Whether it is decided for all products whether they are made of tiles."""
+        if self.open:
+            self.settle()
+        return not self.open
+
+    def is_alike(self) -> bool:
+        """Whether all products along the axis are made of tiles, and so have the bits of whole ones."""
+        return self.chosen >= {n for n in self.products if n.kind == "tiled"}
+
     def _number(self, name: str, told: Mapping[Number, int]) -> tuple[str, int, int]:
         recipe = self.variant.recipe
         number = recipe.numbers[recipe.kernel.numbers.index(name)]
-        if number.kind == "all":
-            return "", 0, self.whole
         if number.kind == "part":
             g = recipe.given[number.keep]
             array = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
             after = prod(self.shapes[array][self.of[array] + 1 :])
             return "", 0, self.first * after * np.dtype(g.dtype).itemsize
         return super()._number(name, told)
+
+    def taken_from(self, given: Mapping[tuple[int, str], Array]) -> list[Array] | None:
+        """The arrays that the kernel takes, in order; None if one is not among those given to the whole kernel."""
+        packed = {place: x for (place, _), x in given.items() if x.flags.c_contiguous}
+        found = [given[key] if key in given else packed.get(key[0]) for key in self._arguments]
+        there = [x for x in found if x is not None]
+        return there if len(there) == len(found) else None
 
     def called(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int:
         """Run the part; return the number of steps taken, or a negative status."""

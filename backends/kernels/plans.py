@@ -99,8 +99,11 @@ class InParts(Protocol):
         """The number of threads on which n steps run."""
         ...
 
-    def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
-        """Run the parts; return the number of steps taken, or a negative status; None: run on one thread instead."""
+    def run(self, n: int, given: Mapping[tuple[int, str], Array], outs: Sequence[Array]) -> int | None:
+        """Run the parts; return the number of steps taken, or a negative status; None: run on one thread instead.
+
+        given: the arrays, by the number of the outer name and the kind of what is given (`recipe.Given`).
+        """
         ...
 
 
@@ -127,7 +130,7 @@ class Plan:
         self._arguments = [
             (places[g.name], "whole" if g.kind == "strided" and g.name in whole else g.kind) for g in taken
         ]
-        self._known = recipe.lengths.known(self.shapes)
+        self._known = self._lengths()
         self.products = products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
         self._tried = frozenset(n for n, x in products.items() if _is_found_well(n, x))
         self.open = {n: x for n, x in products.items() if n.kind in _OF_TILES}
@@ -138,9 +141,13 @@ class Plan:
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
 
+    def _lengths(self) -> dict[str, int]:
+        """The values of lengths, by their names in the kernel."""
+        return dict(self.variant.recipe.lengths.known(self.shapes))
+
     def _lay_out(self, chosen: frozenset[Number]) -> None:
         """Fix the layout of scratch memory, and all numbers.  chosen: the numbers of the ways of products in use."""
-        self._layout = self._layout_for(chosen)
+        self.chosen, self._layout = chosen, self._layout_for(chosen)
 
     def _layout_for(self, chosen: frozenset[Number]) -> tuple[int, list[tuple[str, int, int]]]:
         """The number of bytes of scratch memory, and all numeric arguments."""
@@ -229,13 +236,17 @@ class Plan:
             ahead = [n for n in self._tried if n.kind == "ahead"]
             gone = {i for n in (*ahead, *summed) if n.tiling for i in n.tiling.copies}
             left = {n: x for n, x in self.open.items() if n.tiling and n.tiling.panels not in gone}
-            chosen = self._tried | summed | {n for n, x in left.items() if n.kind == "tiled" and better(x)}
+            chosen = self._tried | summed | {n for n, x in left.items() if n.kind == "tiled" and self._pays(x)}
             done = {n.tiling.copies for n in chosen if n.tiling}
             others = [n for n in left if n.kind == "across" and n.tiling and n.tiling.copies not in done]
             self._lay_out(chosen | {n for n in others if across(left[n], self._is_large(n))})
             self.open = {}
         elif build.trouble:
             self.open = {}
+
+    def _pays(self, product: TiledProduct) -> bool:
+        """Whether a product is made of tiles."""
+        return better(product)
 
     def _added_up(self) -> frozenset[Number]:
         """The products that a loop adds up where that saves memory: all those that read the same rows, or none."""
@@ -282,7 +293,8 @@ class Plan:
         room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
-            shared = None if self.parted is None else self.parted.run(n, given, outs)
+            by_kind = dict(zip(self._arguments, given, strict=True))
+            shared = None if self.parted is None else self.parted.run(n, by_kind, outs)
             taken = self._call(function, (n, known), given, outs, memory) if shared is None else shared
             if taken != NO_ROOM or self.body.whole:
                 break

@@ -21,6 +21,7 @@ from scanopt.backends.kernels.ir import (
     Cast,
     Do,
     Expr,
+    Fail,
     For,
     If,
     Inner,
@@ -51,6 +52,9 @@ _CERTAIN = Lit(True, "bool")
 @written.register(Product)
 def _product(node: Product, w: Lowering) -> None:
     """Write a product; a small one is written out if the order of its sums is known."""
+    if node.args[0] in w.part:
+        _of_part(node, w)
+        return
     if sums := known_sums(node, w):
         write_out(node, sums, _packed(node, w), lambda out: _called(node, out, w), w)
         return
@@ -106,6 +110,17 @@ def _called(node: Product, out: str, w: Lowering) -> None:
         both = Do("bitwise_and", tuple(test for test, _ in numbers), "bool", "bool")
         multiplied = [If(both, (Store(out, ZERO, only),), tuple(multiplied))]
     w.code += multiplied
+
+
+def _of_part(node: Product, w: Lowering) -> None:
+    """Write some rows of a product: by tiles, if those have the bits of the whole product; else the kernel fails."""
+    (left, strides_a), (right, strides_b) = (_factor(w, x, node) for x in node.args)
+    a, b = (_planned(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True))
+    some = _tiling(node, (a, b), w)
+    rows = product_of(w.given_axes(node.rows_of)[:2]) if node.rows_of else w.given_axes(node.args[0])[0]
+    whole = replace(some, dims=(rows, *some.dims[1:]))
+    test = _test(whole, (*strides_a, *strides_b), w)
+    w.code.append(_tiled(node, (left, right, w.place(node.out)), (strides_a, strides_b), some, test, Fail(), w))
 
 
 def _is_number(name: str, w: Lowering) -> Expr | None:

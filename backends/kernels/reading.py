@@ -260,7 +260,7 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
             yield Map(source, (a,), "copy", (dtype,), dtype, a)
         yield Reduce(out, (source,), ufunc, axes, dtype, counted)
         if options["keepdims"]:
-            yield Reshape(step.out, (out,), dtype)
+            yield Reshape(step.out, (out,), dtype, equal=tuple((i, (a, i)) for i in range(ndim) if i not in axes))
 
     return reduce
 

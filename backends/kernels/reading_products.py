@@ -65,7 +65,8 @@ def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:
     types.setdefault(out, TensorType(dtype, (None, None)))
     yield Product(out, (left, right), dtype, as_they_lie=True, by_dot=True)
     if out != step.out:
-        yield Reshape(step.out, (out,), dtype)
+        left_over = ((x, i) for x, summed in ((a, ia), (b, ib)) for i in range(types[x].ndim) if i not in summed)
+        yield Reshape(step.out, (out,), dtype, equal=tuple(enumerate(left_over)))
 
 
 def _matrix(step: Compute, x: str, summed: tuple[int, ...], i: int, types: Types, nodes: list[Single]) -> str | None:

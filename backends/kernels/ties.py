@@ -130,8 +130,9 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
         yield from (((out, behind - 1 - i), (p, ndim[p] - 1 - i)) for p in taken_at for i in range(ndim[p]))
         yield from (((out, i), (x, i)) for i in range(node.axis))
         yield from (((out, i - last + behind), (x, i)) for i in range(last, ndim[x]))
-    elif isinstance(node, Reshape) and node.merged:
-        yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged) if len(axes) == 1)
+    elif isinstance(node, Reshape):
+        yield from (((out, i), axis) for i, axis in node.equal)
+        yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged or ()) if len(axes) == 1)
 
 
 def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:

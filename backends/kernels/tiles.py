@@ -39,6 +39,7 @@ __all__ = [
     "faster",
     "library",
     "one_row_in_tiles",
+    "rows_apart",
 ]
 
 FUNCTIONS = ("product", "panels", "dot", "across", "dots", "adding")
@@ -99,6 +100,14 @@ def library() -> Build:
 def one_row_in_tiles() -> bool:
     """Whether tiles of one row add as BLAS multiplies a vector by a matrix: they do on processors of one kind."""
     return has("FMA3", "AVX2") and not has("AVX512F")
+
+
+def rows_apart(dtype: str) -> int:
+    """The number of which parts of a product must have a multiple of rows, so that tiles add as in the whole product.
+
+    The last part may have more rows.  Only processors of one kind add differently from row to row (`tile_text.py`).
+    """
+    return {"float32": 12, "float64": 4}[dtype] if one_row_in_tiles() else 8
 
 
 @cache
