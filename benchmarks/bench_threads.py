@@ -46,6 +46,8 @@ def cases(quick: bool) -> list[Case]:
         ("linear recurrence, 256 lanes, 10,000 steps", "linear256", lambda: linear(256, 10_000)),
         ("linear recurrence, 10,000 lanes, 1,000 steps", "linear256", lambda: linear(10_000, 1000)),
         ("Mandelbrot, 100,000 points, 100 steps", "mandelbrot", lambda: mandelbrot(100_000, 100)),
+        ("RNN, batch of 64, 64 units, 200 steps", "rnn32", lambda: peer_values.rnn(200 // few, 64, 64)),
+        ("LSTM, batch of 64, 64 units, 100 steps", "lstm32", lambda: peer_values.lstm(100 // few, 64, 64)),
         ("option tree, 2,000 steps", "tree", lambda: peer_values.tree(2000 // few)),
     ]
 

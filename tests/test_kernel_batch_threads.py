@@ -146,3 +146,52 @@ def test_parts_of_a_batch_add_up_as_the_rows_of_all_steps(dtype: str) -> None:
         whole = product(a.reshape(-1, k), b).reshape(steps, batch, n)
         found = [np.concatenate([product(x[:apart], b), product(x[apart:], b)]) for x in a]
         assert_same([np.stack(found)], [whole])
+
+
+def attention() -> tuple[list[Any], Any, list[Any]]:
+    x, h, w, keys, of = T.dtensor3("x"), T.dmatrix("h"), T.dmatrix("w"), T.dtensor3("keys"), T.dtensor3("values")
+
+    def step(x: Any, h: Any, w: Any, keys: Any, of: Any) -> Any:
+        q = x + h @ w
+        found = T.special.softmax(T.einsum("bn,btn->bt", q, keys), axis=1)
+        return T.tanh(T.einsum("bt,btn->bn", found, of) + q)
+
+    return (
+        [x, h, w, keys, of],
+        scanopt.scan(step, x, h, [w, keys, of])[0],
+        [(3, 0, 6), (0, 6), (6, 6), (0, 5, 6), (0, 5, 6)],
+    )
+
+
+def filters() -> tuple[list[Any], Any, list[Any]]:
+    y, x, p, a, h = T.dtensor3("y"), T.dmatrix("x"), T.dtensor3("p"), T.dmatrix("a"), T.dmatrix("h")
+
+    def step(y: Any, x: Any, p: Any, a: Any, h: Any) -> list[Any]:
+        x, p = x @ a.T, a @ p @ a.T + T.eye(4, dtype="float64")
+        gain = T.linalg.solve(h @ p @ h.T + T.eye(2, dtype="float64"), h @ p)
+        x = x + T.einsum("bmn,bm->bn", gain, y - x @ h.T)
+        return [x, p - T.swapaxes(gain, -1, -2) @ h @ p]
+
+    (xs, ps), _ = scanopt.scan(step, y, [x, p], [a, h])
+    return [y, x, p, a, h], [xs, ps[-1]], [(3, 0, 2), (0, 4), (0, 4, 4), (4, 4), (2, 4)]
+
+
+def stacks() -> tuple[list[Any], Any, list[Any]]:
+    m, x = T.dtensor3("m"), T.dtensor3("x")
+    return [m, x], scanopt.scan(lambda x, m: T.tanh(m @ x), None, x, m, n_steps=3)[0], [(0, 5, 5), (0, 5, 3)]
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+@pytest.mark.parametrize("program", [attention, filters, stacks])
+def test_stacks_of_matrices(parts: list[int], program: Any, fp: str) -> None:  # noqa: F811
+    inputs, outputs, shapes = program()
+    f, one = (scanopt.function(inputs, outputs, fp=fp, backend="c", threads=k) for k in (3, 1))
+    for batch in (1, 24, 25, 40):
+        rng = np.random.default_rng(batch)
+        given = [0.3 * rng.normal(size=[n or batch for n in shape]) for shape in shapes]
+        found, expected = (x if isinstance(x, list) else [x] for x in (f(*given), one(*given)))
+        assert_same(found, expected)
+        if fp == "exact":
+            plain = one.unoptimized(*given)
+            assert_same(found, plain if isinstance(plain, list) else [plain])
+    assert parts

@@ -113,11 +113,12 @@ class Reshape(Made):
     """The same elements in order, in another shape; further arguments are lengths that are computed.
 
     merged: the axes of x that form each axis of the result.  equal: for axes of the result, an axis of a name that is
-    as long.
+    as long.  computed: the axes of the result whose lengths are the further arguments.
     """
 
     merged: tuple[tuple[int, ...], ...] | None = None
     equal: tuple[tuple[int, tuple[str, int]], ...] = ()
+    computed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,11 @@ from scanopt.backends.kernels.nodes import (
     Node,
     Nonempty,
     Product,
+    Products,
     Reduce,
     Reshape,
     Running,
+    Solve,
     SumTo,
     Within,
 )  # fmt: skip
@@ -138,7 +140,9 @@ def _kept(node: Node, classes: AxisClasses, c: int) -> bool:
         return here == [0, 0, None] and _has_rows(node, known)
     if isinstance(node, Product) or (isinstance(node, Call) and node.whole):
         return all(i is None for i in here)
-    if isinstance(node, Reshape) and len(here) == 2 and None not in here:
+    if isinstance(node, Products | Solve):
+        return _in_stack(node, classes, c)
+    if isinstance(node, Reshape) and node.args[0] in known and None not in here[:2]:
         return _between(known[node.out], here[0]) == _between(known[node.args[0]], here[1])
     return classes.kept(node, c)
 
@@ -147,6 +151,16 @@ def _has_rows(node: Product, known: Mapping[str, tuple[Expr, ...]]) -> bool:
     """Whether a product may be made of tiles of rows."""
     left, right = (known[x] for x in node.args)
     return node.dtype in ("float32", "float64") and len(left) == len(right) == 2 and right[1] != ONE
+
+
+def _in_stack(node: Products | Solve, classes: AxisClasses, c: int) -> bool:
+    """Whether the axes of a set lead to whole matrices or vectors, each handled alone."""
+    known = classes.lengths.axes
+    inner = [(x, min(len(known[x]), 2)) for x in node.args]
+    stacks = all(i is None or i < len(known[x]) - n for (x, n), i in ((p, classes.place(p[0], c)) for p in inner))
+    behind = sum(n - 1 for _, n in inner) if isinstance(node, Products) else 2
+    place = classes.place(node.out, c)
+    return stacks and (place is None or place < len(known[node.out]) - behind)
 
 
 def _between(axes: tuple[Expr, ...], place: int | None) -> tuple[Expr, Expr]:

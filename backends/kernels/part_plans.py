@@ -22,7 +22,7 @@ from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
-from scanopt.backends.kernels.tiles import TiledProduct, agree, one_row_in_tiles
+from scanopt.backends.kernels.tiles import TiledProduct, agree, haswell_orders
 from scanopt.backends.kernels.unexpected import unexpected
 from scanopt.backends.kernels.work import Predicted, predicted
 from scanopt.backends.kernels.workers import Threads, run_together
@@ -64,7 +64,7 @@ class PartKernels:
         best = counts.index(max(counts))
         axis = axes[best]
         shapes = {**shapes, **{row: shapes[x][1:] for row, x in axis.rows.items()}}
-        apart = axis.rows and one_row_in_tiles() and shapes[axis.axis[0]][axis.axis[1]] % axis.unit
+        apart = axis.rows and haswell_orders() and shapes[axis.axis[0]][axis.axis[1]] % axis.unit
         work = predicted(axis.body, shapes, steps, axis.of)
         return PartedPlan(self, (pattern, best), axis, shapes, work, alone=bool(apart))
 

@@ -36,10 +36,11 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Map, Nested, NoForm, Product, Reshape, SumTo, View
+from scanopt.backends.kernels.product_ways import chosen, dotted, planned_strides, row_by_matrix, tiled, tiling_of
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
-from scanopt.backends.kernels.tiles import SPACE, one_row_in_tiles
+from scanopt.backends.kernels.tiles import SPACE, haswell_orders
 from scanopt.backends.kernels.values import Ahead, Array, element_of, item_size, packed
 
 __all__: list[str] = []
@@ -115,12 +116,12 @@ def _called(node: Product, out: str, w: Lowering) -> None:
 def _of_part(node: Product, w: Lowering) -> None:
     """Write some rows of a product: by tiles, if those have the bits of the whole product; else the kernel fails."""
     (left, strides_a), (right, strides_b) = (_factor(w, x, node) for x in node.args)
-    a, b = (_planned(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True))
-    some = _tiling(node, (a, b), w)
+    a, b = (planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True))
+    some = tiling_of(node, (a, b), w)
     rows = product_of(w.given_axes(node.rows_of)[:2]) if node.rows_of else w.given_axes(node.args[0])[0]
     whole = replace(some, dims=(rows, *some.dims[1:]))
-    test = _test(whole, (*strides_a, *strides_b), w)
-    w.code.append(_tiled(node, (left, right, w.place(node.out)), (strides_a, strides_b), some, test, Fail(), w))
+    test = chosen(whole, (*strides_a, *strides_b), w)
+    w.code.append(tiled(node, (left, right, w.place(node.out)), (strides_a, strides_b), some, test, Fail(), w))
 
 
 def _is_number(name: str, w: Lowering) -> Expr | None:
@@ -180,12 +181,14 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
     if not w.tiles or not known or node.dtype not in ("float32", "float64"):
         w.code.append(plain)
     elif rows == columns == ONE:
-        w.code.append(_dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
-    elif a != b and columns != ONE and (rows != ONE or (one_row_in_tiles() and w.before(b) is not None)):
-        planned = [_planned(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
-        tiling = _tiling(node, (planned[0], planned[1]), w)
-        test = _test(tiling, (*strides_a, *strides_b), w)
-        w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), tiling, test, plain, w))
+        w.code.append(dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
+    elif columns != ONE and rows == ONE and haswell_orders():
+        w.code.append(row_by_matrix(node, (left, right, out), (strides_a, strides_b), plain, w))
+    elif a != b and ONE not in (rows, columns):
+        planned = [planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
+        tiling = tiling_of(node, (planned[0], planned[1]), w)
+        test = chosen(tiling, (*strides_a, *strides_b), w)
+        w.code.append(tiled(node, (left, right, out), (strides_a, strides_b), tiling, test, plain, w))
     else:
         w.code.append(plain)
 
@@ -232,8 +235,8 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
         copies.append((w.code if before is None else before, w.copied(value, copy, ZERO, axes)))
     (left, by_rows), (right, by_columns) = lies
     packed_strides = _pair(copied[0][1]), _pair(copied[1][1])
-    tiling = replace(_tiling(node, packed_strides, w), copies=tuple(numbers))
-    tiled = _test(tiling, (*packed_strides[0], *packed_strides[1]), w)
+    tiling = replace(tiling_of(node, packed_strides, w), copies=tuple(numbers))
+    by_tiles = chosen(tiling, (*packed_strides[0], *packed_strides[1]), w)
     once = all(place is not w.code for place, _ in copies)
     here = replace(tiling, left=_pair(by_rows), right=_pair(by_columns), panels=-1)
     here = replace(here, once=once, apart=_are_apart(node, w))
@@ -241,7 +244,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     call = _plain(node, (left, right, out), dims, (*by_rows, *by_columns), w)
     other = _plain(node, (copied[0][0], copied[1][0], out), dims, (*copied[0][1], *copied[1][1]), w)
     plain = If(as_lies, (call,), (other,))
-    ways = Do("bitwise_or", (as_lies, tiled), "int64", "int64")
+    ways = Do("bitwise_or", (as_lies, by_tiles), "int64", "int64")
     if lies[0] == copied[0]:  # only the right factor is transposed
         across, multiply = _across(node, (left, right, out), here, w)
         plain = If(across, (multiply,), (plain,))
@@ -249,7 +252,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     needed = Do("equal", (ways, ZERO), "bool", "int64")
     for place, copy_all in copies:
         place.append(If(needed, copy_all))
-    w.code.append(_tiled(node, (left, right, out), (by_rows, by_columns), tiling, tiled, plain, w))
+    w.code.append(tiled(node, (left, right, out), (by_rows, by_columns), tiling, by_tiles, plain, w))
 
 
 def _are_apart(node: Product, w: Lowering) -> bool:
@@ -331,63 +334,3 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
     return _packed_factor(w, name, node), tuple(times(s, item_size(dtype)) for s in packed(axes))
-
-
-def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:
-    """Describe a product for a plan, which may make it of tiles, and allocate memory for its panels.
-
-    strides: of the factors that NumPy's loop would be given, in bytes.
-    """
-    a, (k, n) = (w.axes(x) for x in node.args)
-    m = a[0] if len(a) == 2 else ONE
-    w.scratch(node.dtype, (k, plus(n, Lit(SPACE // np.dtype(node.dtype).itemsize))))
-    return Tiling(node.dtype, (m, k, n), *strides, w.before(node.args[1]) is not None, len(w.given) - 1)
-
-
-def _tiled(
-    node: Product,
-    arrays: tuple[str, str, str],
-    strides: tuple[Strides, Strides],
-    tiling: Tiling,
-    test: Expr,
-    plain: Stmt,
-    w: Lowering,
-) -> Stmt:
-    """A product by tiles where the plan says so; a right matrix that a loop does not change is laid out before it."""
-    (left, right, out), (m, k, n) = arrays, tiling.dims
-    panels = f"g{tiling.panels}"
-    lay = Inner(w.slot("panels", (node.dtype,)), (right, panels), (k, n), strides[1])
-    multiply = Inner(w.slot("product", (node.dtype,)), (left, panels, out), (m, k, n), strides[0])
-    before = w.before(node.args[1])
-    if before is None:
-        return If(test, (lay, multiply), (plain,))
-    before.append(If(test, (lay,)))
-    return If(test, (multiply,), (plain,))
-
-
-def _dotted(
-    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
-) -> Stmt:
-    """The product of two packed vectors, without BLAS where a plan finds the same bits."""
-    k, item = w.axes(node.args[0])[-1], item_size(node.dtype)
-    tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
-    test = _test(tiling, (tiling.left[0], strides[0][-1], strides[1][0], item), w)
-    return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
-
-
-def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
-    """The test whether the plan chose tiles, and the factors have the strides that it assumed."""
-    test: Expr = w.number(Number("tiled", tiling=tiling))
-    for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
-        if planned != found:
-            test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
-    return test
-
-
-def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
-    """The strides for which a plan decides; for an argument that keeps its own, those of C order."""
-    known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
-    if any(isinstance(s, Var) and s.name in known for s in strides):
-        axes = w.axes(name)
-        strides = tuple(times(s, item_size(dtype)) for s in packed(axes if len(axes) == 2 else (ONE, *axes)))
-    return strides[0], strides[1]

@@ -217,7 +217,10 @@ def _squeezed(op: Op, ndim: int) -> list[int | None]:
 
 def _reshape(step: Compute, types: Types) -> Iterator[Single]:
     if all(not types[n].ndim and types[n].dtype in INDICES for n in step.args[1:]):
-        yield Reshape(step.out, step.args, step.type.dtype)
+        lead = step.op.options.get("lead", 0)
+        computed = tuple(lead + i for i, n in enumerate(step.op.options["shape"]) if n is None)
+        equal = tuple((i, (step.args[0], i)) for i in range(lead))
+        yield Reshape(step.out, step.args, step.type.dtype, equal=equal, computed=computed)
 
 
 def _joined(new: bool) -> Callable[[Compute, Types], Iterator[Single]]:

@@ -17,6 +17,7 @@ from scanopt.backends.kernels.nodes import (
     Factored,
     Fork,
     Join,
+    Length,
     Map,
     Nested,
     Powers,
@@ -48,6 +49,7 @@ Axis = tuple[str, int]
 def ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     """Pairs of axes that must be equally long unless one of them has length 1."""
     yield from _ties_of_loop(body.loop, ndim)
+    lengths = {n.out: (n.args[0], n.axis) for n in walk(body.root.nodes) if isinstance(n, Length)}
     for node in walk(body.root.nodes):
         if any(name not in ndim for name in (*node.outs, *node.args)):  # it is on a side that does not run
             continue
@@ -62,6 +64,9 @@ def ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
             yield from (((out, i), (x, i)) for out, x in pairs for i in range(ndim[x]))
         else:
             yield from _ties_of(node, ndim)
+        if isinstance(node, Reshape):
+            given = zip(node.computed, node.args[1:], strict=True)
+            yield from (((node.out, i), lengths[n]) for i, n in given if lengths.get(n, ("",))[0] in ndim)
 
 
 def _ties_of_loop(loop: Loop, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:

@@ -47,6 +47,9 @@ typedef long long int64; typedef float float32; typedef double float64;
 #define HELD(vector) ({{ __asm__("" : "+x"(vector)); }}) /* in a register, and not read again and again */
 #define LAST_SUM_float32 1
 #define LAST_SUM_float64 0
+#define FIRST_CACHE 32768
+#define FMA_float32 __builtin_fmaf
+#define FMA_float64 __builtin_fma
 #if defined(__clang__)
 #define PLUS_float32(x, y, sum) __builtin_elementwise_fma((x) - (vector_float32){{0}}, y, sum)
 #define PLUS_float64(x, y, sum) __builtin_elementwise_fma((x) - (vector_float64){{0}}, y, sum)
@@ -263,12 +266,6 @@ FUSED INLINE void multiply_TYPE(char **G, int64 m, int64 k, int64 n, int64 colum
 
 FUSED static void product_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
 {
-#if HASWELL
-    if (dims[0] == 1) {
-        row_TYPE(G, dims);
-        return;
-    }
-#endif
     multiply_TYPE(G, dims[0], dims[1], dims[2], dims[2], strides, 0);
 }
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,12 @@ __all__ = [
     "agree",
     "better",
     "faster",
+    "haswell_orders",
     "library",
-    "one_row_in_tiles",
     "rows_apart",
 ]
 
-FUNCTIONS = ("product", "panels", "dot", "across", "dots", "adding")
+FUNCTIONS = ("product", "panels", "row", "dot", "across", "dots", "adding")
 """The names of the functions among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -54,21 +55,18 @@ _GAIN = 0.95
 """Tiles must take at most this fraction of the time of NumPy's loop, since their panels take memory."""
 _LONG = 2048
 """The length of vectors beyond which the time of a call of BLAS is negligible."""
-_SHORT, _ROWS = 1 << 15, 1 << 17
-"""The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes; of the largest of which
-panels are made for a row: more come from a cache that makes panels as slow as BLAS."""
+_SHORT = 1 << 15
+"""The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes."""
 
 _DTYPES = ("float32", "float64")
 _BODY = TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
+_FILLED = "\n".join(f"    F[{i}] = {name}_{dtype};" for i, (dtype, name) in enumerate(product(_DTYPES, FUNCTIONS)))
 _TEXT = f"""\
 {HEAD}{"".join(_BODY.replace("TYPE", dtype) for dtype in _DTYPES)}
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
-    F[0] = product_float32; F[1] = panels_float32; F[2] = dot_float32; F[3] = across_float32;
-    F[4] = dots_float32; F[5] = adding_float32;
-    F[6] = product_float64; F[7] = panels_float64; F[8] = dot_float64; F[9] = across_float64;
-    F[10] = dots_float64; F[11] = adding_float64;
-    return 12;
+{_FILLED}
+    return {len(FUNCTIONS) * len(_DTYPES)};
 }}
 """
 
@@ -97,8 +95,8 @@ def library() -> Build:
     return Build(_TEXT)
 
 
-def one_row_in_tiles() -> bool:
-    """Whether tiles of one row add as BLAS multiplies a vector by a matrix: they do on processors of one kind."""
+def haswell_orders() -> bool:
+    """Whether BLAS adds in the orders of its functions for Haswell and Zen: then the order is known for a row, too."""
     return has("FMA3", "AVX2") and not has("AVX512F")
 
 
@@ -107,13 +105,13 @@ def rows_apart(dtype: str) -> int:
 
     The last part may have more rows.  Only processors of one kind add differently from row to row (`tile_text.py`).
     """
-    return {"float32": 12, "float64": 4}[dtype] if one_row_in_tiles() else 8
+    return {"float32": 12, "float64": 4}[dtype] if haswell_orders() else 8
 
 
 @cache
 def _functions() -> dict[tuple[str, str], int]:
     """The addresses of the functions of the compiled library, by name and dtype."""
-    names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
+    names = [(what, dtype) for dtype, what in product(_DTYPES, FUNCTIONS)]
     return dict(zip(names, library().addresses(len(names)), strict=True))
 
 
@@ -128,8 +126,6 @@ def better(tiles: TiledProduct) -> bool:
     if m == n == 1:
         return k <= _LONG and agree(tiles)
     size = k * n * np.dtype(tiles.dtype).itemsize
-    if m == 1 and size > _ROWS:
-        return False
     return agree(tiles) and ((m == 1 and size <= _SHORT) or faster(tiles))
 
 
@@ -138,7 +134,7 @@ def agree(tiles: TiledProduct) -> bool:
     """Whether a trial finds that a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
-    large = m * k * n > _LONGEST or k * (n * item + SPACE) > MOST
+    large = m * k * n > _LONGEST or (m > 1 and k * (n * item + SPACE) > MOST)
     symmetric = tiles.left == tiles.right[::-1]  # it may be x @ x.T, of which NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
         return False
@@ -161,12 +157,16 @@ class ProductTrial(PlainProduct):
         (m, k, n), dtype = tiles.dims, tiles.dtype
         super().__init__(dtype, tiles.dims, tiles.left, tiles.right)
         self.tiles = tiles
-        self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
         self.other = np.empty((m, n), dtype)
-        self.multiplied = call_of(address("dot", dtype), (self.a, self.b, self.other), (k,), ())
-        self.laid: Callable[[], None] = self.multiplied
+        arrays = self.a, self.b, self.other
+        self.laid: Callable[[], None] = lambda: None
         if m == n == 1:
+            self.multiplied = call_of(address("dot", dtype), arrays, (k,), ())
             return
+        if m == 1:
+            self.multiplied = call_of(address("row", dtype), arrays, (k, n), tiles.right[:1])
+            return
+        self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
         self.laid = call_of(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
         self.multiplied = call_of(address("product", dtype), (self.a, self.panels, self.other), (m, k, n), tiles.left)
 

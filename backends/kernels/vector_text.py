@@ -6,68 +6,66 @@ __all__ = ["ROWS", "VECTORS"]
 
 ROWS = """\
 #if HASWELL
-/* Columns of a product of a row, from registers of a panel on, as OpenBLAS's function for a matrix and a vector adds
-   them: of `group` products, one sum after the other, or one of each second product and one of the others; what is left
-   two by two and one by one, not fused.  Or all of them one by one, where `group` is 0. */
-INLINE void columns_TYPE(const TYPE *x, const TYPE *b, const int64 step, int64 k, vector_TYPE *found, const int wide,
-                         const int group, const int sums)
+/* Some columns of a row times a matrix whose rows lie `down` bytes apart, as OpenBLAS's function for a matrix and a
+   vector adds them: of `group` products, one sum after the other, or one of each second product and one of the others;
+   what is left two by two and one by one, not fused.  Or all of them one by one, where `group` is 0. */
+INLINE void columns_TYPE(const TYPE *restrict x, const char *restrict b, const int64 down, int64 k, TYPE *restrict out,
+                         const int64 n, const int group, const int sums)
 {
     int64 p = 0;
-    for (int j = 0; j < wide; j++) found[j] = (vector_TYPE){0};
-#define AT_TYPE(q) (((const vector_TYPE *)(b + (q) * step))[j])
+    for (int64 j = 0; j < n; j++) out[j] = 0;
+#define AT_TYPE(q) (((const TYPE *)(b + (q) * down))[j])
 #define GROUPS_TYPE(size) \\
-    for (; p + size <= k; p += size, x += size, b += size * step) \\
-        for (int j = 0; j < wide; j++) { \\
-            vector_TYPE one = x[0] * AT_TYPE(0), other = {0}; \\
+    for (; p + size <= k; p += size, x += size, b += size * down) \\
+        for (int64 j = 0; j < n; j++) { \\
+            TYPE one = x[0] * AT_TYPE(0), other = 0; \\
             if (sums == 2) other = x[1] * AT_TYPE(1); \\
-            else one = PLUS_TYPE(x[1], AT_TYPE(1), one); \\
+            else one = FMA_TYPE(x[1], AT_TYPE(1), one); \\
             for (int q = 2; q < size; q++) \\
-                if (sums == 2 && q % 2) other = PLUS_TYPE(x[q], AT_TYPE(q), other); \\
-                else one = PLUS_TYPE(x[q], AT_TYPE(q), one); \\
-            if (sums == 2) one = one + other; \\
-            found[j] = found[j] + one; \\
+                if (sums == 2 && q % 2) other = FMA_TYPE(x[q], AT_TYPE(q), other); \\
+                else one = FMA_TYPE(x[q], AT_TYPE(q), one); \\
+            out[j] = out[j] + (sums == 2 ? one + other : one); \\
         }
     if (group == 8) { GROUPS_TYPE(8) }
     if (group) { GROUPS_TYPE(4) }
     if (group == 4 && p + 2 <= k) {
-        for (int j = 0; j < wide; j++) found[j] = found[j] + (x[0] * AT_TYPE(0) + x[1] * AT_TYPE(1));
-        p += 2, x += 2, b += 2 * step;
+        for (int64 j = 0; j < n; j++) out[j] = out[j] + (x[0] * AT_TYPE(0) + x[1] * AT_TYPE(1));
+        p += 2, x += 2, b += 2 * down;
     }
-    for (; p < k; p++, x++, b += step)
-        for (int j = 0; j < wide; j++) found[j] = found[j] + x[0] * AT_TYPE(0);
+    for (; p < k; p++, x++, b += down)
+        for (int64 j = 0; j < n; j++) out[j] = out[j] + x[0] * AT_TYPE(0);
 }
 
-/* The columns before `begin` are added up in two sums in float32, those from `end` on in one. */
-INLINE void some_TYPE(const TYPE *x, const TYPE *b, const int64 step, int64 k, vector_TYPE *found, const int wide,
-                      int64 column, int64 begin, int64 end)
+/* The same; if the matrix is small, some columns in registers after the other. */
+INLINE void blocks_TYPE(const TYPE *x, const char *b, int64 down, int64 k, TYPE *out, int64 n, const int group,
+                        const int sums)
 {
-    if (sizeof(TYPE) == 8 && column < end) columns_TYPE(x, b, step, k, found, wide, 4, 2);
-    else if (column < begin) columns_TYPE(x, b, step, k, found, wide, 8, 2);
-    else if (column < end) columns_TYPE(x, b, step, k, found, wide, 8, 1);
-    else columns_TYPE(x, b, step, k, found, wide, 0, 1);
+    enum { MANY = 128 / sizeof(TYPE) };
+    int64 j = 0;
+    for (; down * k <= FIRST_CACHE && j + MANY <= n; j += MANY, b += sizeof(TYPE) * MANY) {
+        TYPE found[MANY];
+        columns_TYPE(x, b, down, k, found, MANY, group, sums);
+        for (int l = 0; l < MANY; l++) out[j + l] = found[l];
+    }
+    columns_TYPE(x, b, down, k, out + j, n - j, group, sums);
 }
 
-/* A row by panels. */
-static __attribute__((noinline)) void row_TYPE(char **G, const int64 *dims)
+/* A row times a matrix, without panels.  dims: k, n.  strides: of the rows of the matrix. */
+static void row_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
 {
-    const TYPE *x = (const TYPE *)G[0], *b = (const TYPE *)G[1];
+    const TYPE *x = (const TYPE *)G[0];
     TYPE *out = (TYPE *)G[2];
-    const int64 k = dims[1], n = dims[2], end = n / 4 * 4, begin = sizeof(TYPE) == 4 ? end & 12 : 0;
-    vector_TYPE found[WIDE_TYPE], other;
-    for (int64 j = 0, wide; j < n; b += k * wide * LANES_TYPE, j += wide * LANES_TYPE) {
-        wide = wide_TYPE(n - j);
-        if (wide == WIDE_TYPE && j >= begin && j + WIDE_TYPE * LANES_TYPE <= end) {
-            some_TYPE(x, b, WIDE_TYPE * LANES_TYPE, k, found, WIDE_TYPE, j, begin, end);
-            for (int v = 0; v < WIDE_TYPE; v++) ((vector_TYPE *)(out + j))[v] = found[v];
-        } else for (int64 v = 0, at = j; v < wide; v++, at += LANES_TYPE) {
-            const int64 after = at + LANES_TYPE < n ? at + LANES_TYPE : n;
-            const int64 cut = at < begin && begin < after ? begin : at < end && end < after ? end : after;
-            some_TYPE(x, b + v * LANES_TYPE, wide * LANES_TYPE, k, found, 1, at, begin, end);
-            if (cut < after) some_TYPE(x, b + v * LANES_TYPE, wide * LANES_TYPE, k, &other, 1, cut, begin, end);
-            for (int64 l = at; l < after; l++) out[l] = l < cut ? found[0][l - at] : other[l - at];
-        }
+    const int64 k = dims[0], n = dims[1], down = strides[0], end = n / 4 * 4, begin = sizeof(TYPE) == 4 ? end & 12 : 0;
+    const int64 first = begin * sizeof(TYPE), last = end * sizeof(TYPE);
+    if (sizeof(TYPE) == 8) blocks_TYPE(x, G[1], down, k, out, end, 4, 2);
+    else {
+        columns_TYPE(x, G[1], down, k, out, begin, 8, 2);
+        blocks_TYPE(x, G[1] + first, down, k, out + begin, end - begin, 8, 1);
     }
+    columns_TYPE(x, G[1] + last, down, k, out + end, n - end, 0, 1);
 }
+#else
+#define row_TYPE 0
 #endif
 
 """

@@ -1,0 +1,90 @@
+"""Writes both ways of a product of matrices or vectors: NumPy's loop, or functions of ours; a plan chooses one.
+
+Ours (`tiles.py`) are chosen where a trial finds that they have NumPy's bits and are faster.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import ONE, Do, Expr, If, Inner, Lit, Stmt, Var, plus, times
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Product
+from scanopt.backends.kernels.recipe import Number, Tiling
+from scanopt.backends.kernels.tiles import SPACE
+from scanopt.backends.kernels.values import item_size, packed
+
+__all__ = ["chosen", "dotted", "planned_strides", "row_by_matrix", "tiled", "tiling_of"]
+
+Strides = tuple[Expr, ...]
+
+
+def tiling_of(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:
+    """Describe a product for a plan, which may make it of tiles, and allocate memory for its panels.
+
+    strides: of the factors that NumPy's loop would be given, in bytes.
+    """
+    a, (k, n) = (w.axes(x) for x in node.args)
+    m = a[0] if len(a) == 2 else ONE
+    w.scratch(node.dtype, (k, plus(n, Lit(SPACE // np.dtype(node.dtype).itemsize))))
+    return Tiling(node.dtype, (m, k, n), *strides, w.before(node.args[1]) is not None, len(w.given) - 1)
+
+
+def planned_strides(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
+    """The strides for which a plan decides; for an argument that keeps its own, those of C order."""
+    known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
+    if any(isinstance(s, Var) and s.name in known for s in strides):
+        axes = w.axes(name)
+        strides = tuple(times(s, item_size(dtype)) for s in packed(axes if len(axes) == 2 else (ONE, *axes)))
+    return strides[0], strides[1]
+
+
+def chosen(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
+    """The test whether the plan chose tiles, and the factors have the strides that it assumed."""
+    test: Expr = w.number(Number("tiled", tiling=tiling))
+    for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
+        if planned != found:
+            test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
+    return test
+
+
+def tiled(
+    node: Product,
+    arrays: tuple[str, str, str],
+    strides: tuple[Strides, Strides],
+    tiling: Tiling,
+    test: Expr,
+    plain: Stmt,
+    w: Lowering,
+) -> Stmt:
+    """A product by tiles where the plan says so; a right matrix that a loop does not change is laid out before it."""
+    (left, right, out), (m, k, n) = arrays, tiling.dims
+    panels = f"g{tiling.panels}"
+    lay = Inner(w.slot("panels", (node.dtype,)), (right, panels), (k, n), strides[1])
+    multiply = Inner(w.slot("product", (node.dtype,)), (left, panels, out), (m, k, n), strides[0])
+    before = w.before(node.args[1])
+    if before is None:
+        return If(test, (lay, multiply), (plain,))
+    before.append(If(test, (lay,)))
+    return If(test, (multiply,), (plain,))
+
+
+def dotted(
+    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product of two packed vectors, without BLAS where a plan finds the same bits."""
+    k, item = w.axes(node.args[0])[-1], item_size(node.dtype)
+    tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
+    test = chosen(tiling, (tiling.left[0], strides[0][-1], strides[1][0], item), w)
+    return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
+
+
+def row_by_matrix(
+    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product of a packed row and a matrix, without BLAS where a plan finds the same bits."""
+    left, right = (planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, strides, strict=True))
+    k, n = w.axes(node.args[1])
+    tiling = Tiling(node.dtype, (ONE, k, n), left, right, False, -1)
+    test = chosen(tiling, (left[0], strides[0][-1], *strides[1]), w)
+    return If(test, (Inner(w.slot("row", (node.dtype,)), arrays, (k, n), strides[1][:1]),), (plain,))
