@@ -1,18 +1,22 @@
 """Rows of products of matrices on several threads: the bits of the whole product, or one thread."""
 
+import warnings
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+from random_batches import random_batches
 from test_kernel_threads import parts  # noqa: F401  (a fixture)
-from test_kernels import assert_same
+from test_kernels import assert_same, outcome
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.backends import executor
 from scanopt.backends.kernels import part_plans
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.executor import Kernels
 from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct, library, rows_apart
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
@@ -195,3 +199,44 @@ def test_stacks_of_matrices(parts: list[int], program: Any, fp: str) -> None:  #
             plain = one.unoptimized(*given)
             assert_same(found, plain if isinstance(plain, list) else [plain])
     assert parts
+
+
+def test_weights_of_products_in_two_dtypes() -> None:
+    x, h, w = T.fmatrix("x"), T.dmatrix("h"), T.fmatrix("w")
+    step = lambda x, h, w: [x @ w, (h @ w) * 0.5]  # noqa: E731
+    found, _ = scanopt.scan(lambda h, x, w: step(x, h, w), None, [None, h], [x, w], n_steps=3)
+    f = scanopt.function([x, h, w], found, backend="c", fp="exact")
+    rng = np.random.default_rng(0)
+    given = (
+        rng.normal(size=(6, 9)).astype("float32"),
+        rng.normal(size=(6, 9)),
+        rng.normal(size=(9, 9)).astype("float32"),
+    )
+    assert_same(f(*given), f.unoptimized(*given))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_batches_have_the_bits_of_array_steps(parts: list[int], seed: int) -> None:  # noqa: F811
+    check(seed)
+
+
+@pytest.mark.thorough
+def test_many_random_batches_run_in_parts(parts: list[int]) -> None:  # noqa: F811
+    for seed in range(12, 60):
+        check(seed)
+    assert parts
+
+
+def check(seed: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program, given = random_batches(seed, (24, 33, 50, 8)[seed % 4])
+        expected = outcome(executor("numpy").compile(program), given)
+        for threads in (1, 3):
+            f = Kernels("c", always=True, whole=True, threads=threads).compile(program)
+            found = outcome(f, given)
+            if isinstance(expected, tuple):
+                assert found == expected
+            else:
+                assert_same(found, expected)
+            assert not any("Error" in k.threads or "status" in k.threads for k in f.kernels), f.kernels

@@ -65,7 +65,7 @@ class Lowering:
     step that reads several rows; ahead: those that the loop may make itself.
     summing: for rows that a loop keeps, the products that alone read them; sums: for each product that a loop may have
     added up, the test whether it did, and the number for the order.
-    laid: packed copies, by statements and name.  read_forwards: names not only read from the last row to the first.
+    laid: packed copies, by statements, name, dtype.  read_forwards: names not only read from the last row to the first.
     prefixes: for axes of which only first elements are needed, how many. taken: the variable for the number of steps of
     the loop that may end early.  step_of: the variable of the loop whose step is being written; made_in: for each
     scratch array, the variable of the loop in whose steps it is made. tiles: whether products may be made of tiles.
@@ -126,7 +126,7 @@ class Lowering:
         self.lengths_set: set[str] = set()
         filled = never_empty(body.root.nodes, body)
         self.never_empty = {self.lengths.axes[name][i] for name, i in filled if name in lengths.axes}
-        self.laid: dict[tuple[int, str], tuple[list[Stmt], str]] = {}
+        self.laid: dict[tuple[int, str, str], tuple[list[Stmt], str]] = {}
         self.read_forwards = read_forwards(body)
         self.count = 0
         self.taken = self.variable(INDEX) if body.cut else ""
@@ -315,10 +315,11 @@ class Lowering:
         axes, before = self.axes(name), self.before(name)
         if before is None:
             return self.whole(self.value(name), axes, dtype)
-        if (id(before), name) not in self.laid:
+        key = id(before), name, dtype
+        if key not in self.laid:
             with self.into(before):
-                self.laid[id(before), name] = before, self.whole(self.value(name), axes, dtype)
-        return self.laid[id(before), name][1]
+                self.laid[key] = before, self.whole(self.value(name), axes, dtype)
+        return self.laid[key][1]
 
     def keep_few(self, name: str, elements: list[Scalar]) -> None:
         """Define a small array by its elements, and also store it if something reads it in memory."""
