@@ -76,8 +76,8 @@ SIZES = ((4, 4, 4), (32, 16, 16), (32, 64, 64), (16, 128, 256), (32, 64, 256), (
 
 def products() -> None:
     """Print times of products made of tiles, panels laid out before, and of NumPy's loop, which calls BLAS."""
-    if not tiles.library().poll(120.0):
-        print(f"\nno tiles: {tiles.library().trouble}")
+    if not tiles.ready(seconds=120.0):
+        print(f"\nno tiles: {tiles.trouble()}")
         return
     rows: list[list[str]] = []
     for dtype in ("float32", "float64"):

@@ -26,7 +26,7 @@ from peer_values import CASES, known_case
 
 import scanopt
 from scanopt.backends.kernels.loop_report import ONCE
-from scanopt.backends.kernels.tiles import library
+from scanopt.backends.kernels.tiles import ready, trouble
 
 STATES: dict[str, tuple[int, ...]] = {
     "power": (0,), "polynomial": (1,), "positions": (2,), "gibbs": (0,), "taps": (1, 2), "doubling": (0,), "rnn1": (1,),
@@ -70,7 +70,7 @@ def taken(name: str, licence: str, values: list[Any]) -> int:
     inputs, outputs, updates = peer_scanopt.PROGRAMS[name]()
     f = scanopt.function(inputs, outputs, updates=updates, fp=licence, backend="c")
     found = f(*values)
-    while not (library().function or library().poll() or library().trouble):
+    while not (ready() or trouble()):
         time.sleep(0.01)  # then plans know which products are made of tiles
     found = f(*values)
     whole = [k.memory for k in f.kernels if k.loop == ONCE]  # one for each program, of which sizes choose

@@ -17,7 +17,7 @@ from scanopt.backends.kernels import part_plans
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.executor import Kernels
-from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct, library, rows_apart
+from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct, ready, rows_apart
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
 Array = np.ndarray[Any, Any]
@@ -128,7 +128,7 @@ def product(a: Array, b: Array) -> Array:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_parts_of_rows_add_up_as_the_whole(dtype: str) -> None:
-    assert library().poll(LONGEST)
+    assert ready(seconds=LONGEST)
     rng, apart = np.random.default_rng(0), rows_apart(dtype)
     for _ in range(60):
         pieces, k, n = int(rng.integers(2, 5)), int(rng.integers(1, 70)), int(rng.integers(2, 90))
@@ -141,7 +141,7 @@ def test_parts_of_rows_add_up_as_the_whole(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_parts_of_a_batch_add_up_as_the_rows_of_all_steps(dtype: str) -> None:
-    assert library().poll(LONGEST)
+    assert ready(seconds=LONGEST)
     rng, apart = np.random.default_rng(1), rows_apart(dtype)
     for _ in range(30):
         steps, batch = int(rng.integers(1, 6)), int(rng.integers(2, 5)) * apart

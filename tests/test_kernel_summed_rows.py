@@ -12,7 +12,7 @@ import scanopt.tensor as T
 from scanopt.backends.kernels.prices import KERNELS
 from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tile_sums import order_number
-from scanopt.backends.kernels.tiles import TiledProduct, address, library
+from scanopt.backends.kernels.tiles import TiledProduct, address, ready
 from scanopt.backends.kernels.trials import call_of
 
 RNG = np.random.default_rng(0)
@@ -39,7 +39,7 @@ def sums(dtype: str) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sums_have_the_bits_of_products(dtype: str) -> None:
     """Of lengths below and above those of the blocks in which BLAS adds up, and with columns that fill no register."""
-    library().poll(60)
+    ready(seconds=60)
     inputs, outputs = sums(dtype)
     f = scanopt.function(inputs, outputs, fp="exact", backend="c", adapt=False)
     for n, batch, m in [(5, 2, 12), (400, 3, 33)]:
@@ -50,7 +50,7 @@ def test_sums_have_the_bits_of_products(dtype: str) -> None:
 
 
 def test_memory_is_not_for_all_rows() -> None:
-    library().poll(60)
+    ready(seconds=60)
     inputs, outputs = sums("float64")
     f = scanopt.function(inputs[:3], outputs[0], backend="c", adapt=False, cost=KERNELS)
     given = [RNG.normal(size=k) for k in ((3000, 16), (16,), (16, 16))]
@@ -78,7 +78,7 @@ def test_products_of_rows_are_made_in_steps() -> None:
 
 def test_blocks_of_sums() -> None:
     """Rows are added block by block: of the greatest length while two are left, then the rest or its halves."""
-    library().poll(60)
+    ready(seconds=60)
     for k, most, unit, ends in [
         (10, 16, 0, [10]),
         (20, 16, 4, [12, 20]),

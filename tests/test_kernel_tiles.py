@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C c
 @pytest.fixture
 def forced(monkeypatch):
     """Tiles wherever they may be, however long they take; what was asked for."""
-    tiles.library().poll(120)
+    tiles.ready(seconds=120)
     asked: dict[TiledProduct, bool] = {}
 
     def better(x: TiledProduct) -> bool:
@@ -43,7 +43,7 @@ def packed(dtype, m, k, n, turned=False):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("turned", [False, True])
 def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
-    assert tiles.library().poll(120)
+    assert tiles.ready(seconds=120)
     rng = np.random.default_rng(0)
     agreed = 0
     for _ in range(40):
@@ -63,7 +63,7 @@ def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_sums_side_by_side_have_the_bits_of_numpy(dtype):
     """BLAS for some processors keeps several sums for elements in certain places, and for those of a single row."""
-    assert tiles.library().poll(120)
+    assert tiles.ready(seconds=120)
     rows, columns = (1, 2, 3, 4, 5, 7, 12, 13, 16, 24, 31), (4, 9, 16, 20, 29, 40, 96, 345, 700)
     cases = [(m, k, n) for m in rows for n in columns for k in (1, 9, 16, 37) if m * k * n < 200_000]
     found = [x for x in cases if tiles.agree.__wrapped__(packed(dtype, *x))]
@@ -107,7 +107,7 @@ def test_products_of_vectors_have_the_bits_of_numpy(dtype, fp, forced):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_products_of_a_vector_at_several_places(dtype):
     """Each has the bits of a product alone."""
-    assert tiles.library().poll(120)
+    assert tiles.ready(seconds=120)
     many, one = (tiles.address(name, dtype) for name in ("dots", "dot"))
     rng = np.random.default_rng(3)
     for n in (*range(1, 40), 64, 71, 200):
@@ -121,7 +121,7 @@ def test_products_of_a_vector_at_several_places(dtype):
 
 
 def test_another_order_does_not_agree(monkeypatch):
-    assert tiles.library().poll(120)
+    assert tiles.ready(seconds=120)
     case = packed("float64", 6, 40, 7)
     called = trials.call_of
 
@@ -227,7 +227,7 @@ def scratch(f):
 
 
 def test_panels_take_memory_only_where_a_product_is_made_of_them(monkeypatch):
-    tiles.library().poll(120)
+    tiles.ready(seconds=120)
     sizes = []
     for chosen in (False, True):
         monkeypatch.setattr("scanopt.backends.kernels.plans.better", lambda x, chosen=chosen: chosen and tiles.agree(x))
@@ -240,19 +240,14 @@ def test_panels_take_memory_only_where_a_product_is_made_of_them(monkeypatch):
 def test_threads_meet_a_plan_while_it_is_settled(forced, monkeypatch):
     f, values = rnn()
     expected = f.unoptimized(*values)
-    build, ready = tiles.library(), []
+    asked = []
 
-    class Later:
-        """The library, which is there after some calls."""
+    def later(dtypes):
+        """Whether the functions are compiled: they are after some calls."""
+        asked.append(dtypes)
+        return len(asked) > 20 and tiles.ready(dtypes, seconds=120)
 
-        trouble = ""
-        function = None
-
-        def poll(self):
-            ready.append(1)
-            return build.function if len(ready) > 20 else None
-
-    monkeypatch.setattr("scanopt.backends.kernels.plans.library", Later)
+    monkeypatch.setattr("scanopt.backends.kernels.plans.ready", later)
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: f(*values), range(80)):
             np.testing.assert_array_equal(found, expected)

@@ -9,7 +9,7 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.tiles import TiledProduct, library
+from scanopt.backends.kernels.tiles import TiledProduct, ready
 from scanopt.backends.kernels.turned import across, as_it_lies
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
@@ -59,7 +59,7 @@ def test_products_of_transposes_have_the_bits_of_packed_ones(dtype: str, monkeyp
 def test_tiles_of_the_columns_of_a_transpose_have_the_bits_of_packed_ones(
     dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    while not (library().function or library().poll()):
+    while not ready():
         time.sleep(0.01)
     monkeypatch.setattr("scanopt.backends.kernels.plans.better", lambda product: False)
     monkeypatch.setattr("scanopt.backends.kernels.plans.as_it_lies", lambda product: False)

@@ -34,7 +34,7 @@ from scanopt.backends.kernels.recipe import (
 )
 from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.sum_orders import order_of
-from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
+from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, ready, trouble
 from scanopt.backends.kernels.turned import across, as_it_lies
 from scanopt.backends.kernels.vector_functions import ask_for_vectors, put_vectors
 from scanopt.forks import lock
@@ -71,8 +71,7 @@ class Variant:
         """Make the kernel of a recipe; it is not compiled yet."""
         text = c_text(recipe.kernel, recipe.loops)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
-        if any(n.tiling for n in recipe.numbers):
-            library().poll()  # compiled at the same time as the kernel
+        ready({n.tiling.dtype for n in recipe.numbers if n.tiling})  # compiled at the same time as the kernel
         ask_for_vectors(recipe.loops)
         return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
 
@@ -229,8 +228,8 @@ class Plan:
 
     def settle(self) -> None:
         """Decide which products are made of tiles, once these are compiled; until then none is, with the same bits."""
-        build = library()
-        if build.function or build.poll():
+        dtypes = {x.dtype for x in self.open.values()}
+        if ready(dtypes):
             self.variant.with_tiles()
             summed = self._added_up()
             ahead = [n for n in self._tried if n.kind == "ahead"]
@@ -241,7 +240,7 @@ class Plan:
             others = [n for n in left if n.kind == "across" and n.tiling and n.tiling.copies not in done]
             self._lay_out(chosen | {n for n in others if across(left[n], self._is_large(n))})
             self.open = {}
-        elif build.trouble:
+        elif trouble(dtypes):
             self.open = {}
 
     def _pays(self, product: TiledProduct) -> bool:

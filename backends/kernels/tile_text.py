@@ -89,6 +89,7 @@ typedef long long int64; typedef float float32; typedef double float64;
 #define FUSES 0
 #endif
 #define INLINE static inline __attribute__((always_inline))
+#define ALONE static __attribute__((noinline))
 _Static_assert(VECTOR <= {SPACE}, "");
 #define SQUARE_float32 0
 #define FIRST_float32(a, b) (a)
@@ -220,6 +221,22 @@ FUSED INLINE void rows_TYPE(const char *a, int64 down, int64 along, const TYPE *
 }
 
 #if HASWELL
+/* Rows by one register of a panel. */
+FUSED ALONE void single_TYPE(const char *a, int64 down, int64 along, const TYPE *b, const int64 step, TYPE *out,
+                             int64 n, int64 m, int64 k, int64 columns)
+{
+    rows_TYPE(a, down, along, b, step, out, n, m, k, columns, 1, 0);
+}
+
+/* The same, with several sums for each element. */
+FUSED ALONE void chained_TYPE(const char *a, int64 down, int64 along, const TYPE *b, const int64 step, TYPE *out,
+                              int64 n, int64 m, int64 k)
+{
+    if (CHAINS_TYPE == 4) tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, 1, 1, CHAINS_TYPE, 0);
+    else if (m == ROWS_TYPE) tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, ROWS_TYPE, 1, CHAINS_TYPE, 0);
+    else tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, 4, 1, CHAINS_TYPE, 0);
+}
+
 FUSED INLINE void ordered_TYPE(const char *a, int64 down, int64 along, const TYPE *b, TYPE *out, int64 n, int64 m,
                                int64 k, int64 first, const int wide)
 {
@@ -230,12 +247,8 @@ FUSED INLINE void ordered_TYPE(const char *a, int64 down, int64 along, const TYP
         for (int j = 0; j < wide; j++) many |= many_TYPE(i, m, first + j * LANES_TYPE, n) << j;
         if (!many) rows_TYPE(a, down, along, b, step, out, n, some, k, left, wide, 0);
         else for (int j = 0; j < wide; j++, b += LANES_TYPE, out += LANES_TYPE)
-            if (!(many >> j & 1)) rows_TYPE(a, down, along, b, step, out, n, some, k, left - j * LANES_TYPE, 1, 0);
-            else if (CHAINS_TYPE == 4)
-                tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, 1, 1, CHAINS_TYPE, 0);
-            else if (some == ROWS_TYPE)
-                tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, ROWS_TYPE, 1, CHAINS_TYPE, 0);
-            else tile_TYPE(a, down, along, b, step, out, n, k, LANES_TYPE, 4, 1, CHAINS_TYPE, 0);
+            if (many >> j & 1) chained_TYPE(a, down, along, b, step, out, n, some, k);
+            else single_TYPE(a, down, along, b, step, out, n, some, k, left - j * LANES_TYPE);
         if (many) b -= step, out -= step;
     }
 }
@@ -257,7 +270,7 @@ FUSED INLINE void multiply_TYPE(char **G, int64 m, int64 k, int64 n, int64 colum
         const int64 wide = wide_TYPE(columns - j), left = columns - j;
         TYPE *here = out + (across ? j * n : j);
         if (wide == 1) { PANEL_TYPE(1); }
-        else if (wide == 2) { PANEL_TYPE(2); }
+        else if (WIDE_TYPE > 2 && wide == 2) { PANEL_TYPE(2); }
         else { PANEL_TYPE(WIDE_TYPE); }
         b += k * wide * LANES_TYPE;
         j += wide * LANES_TYPE;

@@ -12,9 +12,8 @@ bits are the same, and which way takes less time (`better`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from scanopt.backends.kernels.vector_text import ROWS, VECTORS
 from scanopt.records import dataclass
 
 __all__ = [
+    "DTYPES",
     "FUNCTIONS",
     "MOST",
     "SPACE",
@@ -40,7 +40,9 @@ __all__ = [
     "faster",
     "haswell_orders",
     "library",
+    "ready",
     "rows_apart",
+    "trouble",
 ]
 
 FUNCTIONS = ("product", "panels", "row", "dot", "across", "dots", "adding")
@@ -58,17 +60,8 @@ _LONG = 2048
 _SHORT = 1 << 15
 """The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes."""
 
-_DTYPES = ("float32", "float64")
+DTYPES = ("float32", "float64")
 _BODY = TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
-_FILLED = "\n".join(f"    F[{i}] = {name}_{dtype};" for i, (dtype, name) in enumerate(product(_DTYPES, FUNCTIONS)))
-_TEXT = f"""\
-{HEAD}{"".join(_BODY.replace("TYPE", dtype) for dtype in _DTYPES)}
-int64 {NAME}(char **G, const int64 *N, void **F)
-{{
-{_FILLED}
-    return {len(FUNCTIONS) * len(_DTYPES)};
-}}
-"""
 
 
 @dataclass(frozen=True)
@@ -90,9 +83,23 @@ class TiledProduct:
 
 
 @cache
-def library() -> Build:
-    """The build of the functions of this file, which are the same for all kernels and are compiled once."""
-    return Build(_TEXT)
+def library(dtype: str) -> Build:
+    """The build of the functions of this file for a dtype, which are the same for all kernels and are compiled once."""
+    filled = "\n".join(f"    F[{i}] = {name}_{dtype};" for i, name in enumerate(FUNCTIONS))
+    kernel = f"int64 {NAME}(char **G, const int64 *N, void **F)\n{{\n{filled}\n    return {len(FUNCTIONS)};\n}}\n"
+    return Build(f"{HEAD}{_BODY.replace('TYPE', dtype)}\n{kernel}")
+
+
+def ready(dtypes: Iterable[str] = DTYPES, seconds: float = 0.0) -> bool:
+    """Whether the functions for these dtypes are compiled; if not, this begins.  seconds: how long to wait for each."""
+    builds = [library(dtype) for dtype in dtypes]
+    found = [build.poll() for build in builds]  # all of them begin before one is waited for
+    return all(found) or all(build.poll(seconds) for build in builds)
+
+
+def trouble(dtypes: Iterable[str] = DTYPES) -> str:
+    """What the compiler said if it cannot compile the functions for one of these dtypes, else ""."""
+    return next((x for x in (library(dtype).trouble for dtype in dtypes) if x), "")
 
 
 def haswell_orders() -> bool:
@@ -109,15 +116,14 @@ def rows_apart(dtype: str) -> int:
 
 
 @cache
-def _functions() -> dict[tuple[str, str], int]:
-    """The addresses of the functions of the compiled library, by name and dtype."""
-    names = [(what, dtype) for dtype, what in product(_DTYPES, FUNCTIONS)]
-    return dict(zip(names, library().addresses(len(names)), strict=True))
+def _functions(dtype: str) -> dict[str, int]:
+    """The addresses of the functions of a compiled library, by name."""
+    return dict(zip(FUNCTIONS, library(dtype).addresses(len(FUNCTIONS)), strict=True))
 
 
 def address(what: str, dtype: str) -> int:
-    """The address of one of `FUNCTIONS` for a dtype.  The library must be compiled."""
-    return _functions()[what, dtype]
+    """The address of one of `FUNCTIONS` for a dtype.  Its library must be compiled."""
+    return _functions(dtype)[what]
 
 
 def better(tiles: TiledProduct) -> bool:
@@ -135,6 +141,8 @@ def agree(tiles: TiledProduct) -> bool:
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
     large = m * k * n > _LONGEST or (m > 1 and k * (n * item + SPACE) > MOST)
+    if m == 1 < n and tiles.right[1] != item:
+        return False
     symmetric = tiles.left == tiles.right[::-1]  # it may be x @ x.T, of which NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
         return False
