@@ -15,7 +15,7 @@ class RandomBatches(RandomLanes):
 
     def __init__(self, seed: int, batch: int) -> None:
         super().__init__(seed, batch)
-        self.dtypes = [self.pick.choice(("float32", "float64"))]
+        self.dtypes = self.pick.choice((["float32"], ["float64"], ["float32", "float64"]))
         self.width = self.pick.choice((2, 3, 7, 16, 19, 40))
         self.weights: list[str] = []
 

@@ -35,6 +35,7 @@ def values(dtype: str, batch: int, inputs: int = 5, units: int = 19, steps: int 
     return [rng.normal(size=s).astype(dtype) for s in shapes]
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
@@ -215,6 +216,7 @@ def test_weights_of_products_in_two_dtypes() -> None:
     assert_same(f(*given), f.unoptimized(*given))
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_batches_have_the_bits_of_array_steps(parts: list[int], seed: int) -> None:  # noqa: F811
     check(seed)
