@@ -292,8 +292,7 @@ class Plan:
         room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
-            by_kind = dict(zip(self._arguments, given, strict=True))
-            shared = None if self.parted is None else self.parted.run(n, by_kind, outs)
+            shared = self.parted.run(n, dict(zip(self._arguments, given, strict=True)), outs) if self.parted else None
             taken = self._call(function, (n, known), given, outs, memory) if shared is None else shared
             if taken != NO_ROOM or self.body.whole:
                 break

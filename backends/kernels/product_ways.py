@@ -14,7 +14,7 @@ from scanopt.backends.kernels.recipe import Number, Tiling
 from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import item_size, packed
 
-__all__ = ["chosen", "dotted", "planned_strides", "row_by_matrix", "tiled", "tiling_of"]
+__all__ = ["chosen", "dotted", "matrix_by_column", "planned_strides", "row_by_matrix", "tiled", "tiling_of"]
 
 Strides = tuple[Expr, ...]
 
@@ -88,3 +88,14 @@ def row_by_matrix(
     tiling = Tiling(node.dtype, (ONE, k, n), left, right, False, -1)
     test = chosen(tiling, (left[0], strides[0][-1], *strides[1]), w)
     return If(test, (Inner(w.slot("row", (node.dtype,)), arrays, (k, n), strides[1][:1]),), (plain,))
+
+
+def matrix_by_column(
+    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product of a matrix and a packed column, without BLAS where a plan finds the same bits."""
+    (m, k), item = w.axes(node.args[0]), item_size(node.dtype)
+    left = planned_strides(w, node.args[0], strides[0], node.dtype)
+    tiling = Tiling(node.dtype, (m, k, ONE), left, (item, item), False, -1)
+    test = chosen(tiling, (*strides[0], strides[1][0], item), w)
+    return If(test, (Inner(w.slot("column", (node.dtype,)), arrays, (m, k), strides[0][:1]),), (plain,))

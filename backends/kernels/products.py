@@ -36,7 +36,15 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Map, Nested, NoForm, Product, Reshape, SumTo, View
-from scanopt.backends.kernels.product_ways import chosen, dotted, planned_strides, row_by_matrix, tiled, tiling_of
+from scanopt.backends.kernels.product_ways import (
+    chosen,
+    dotted,
+    matrix_by_column,
+    planned_strides,
+    row_by_matrix,
+    tiled,
+    tiling_of,
+)
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
 from scanopt.backends.kernels.rows_ahead import ROWS, can_be_ahead
 from scanopt.backends.kernels.small_products import known_sums, write_out
@@ -184,6 +192,8 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
         w.code.append(dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
     elif columns != ONE and rows == ONE and haswell_orders():
         w.code.append(row_by_matrix(node, (left, right, out), (strides_a, strides_b), plain, w))
+    elif rows != ONE and columns == ONE and haswell_orders():
+        w.code.append(matrix_by_column(node, (left, right, out), (strides_a, strides_b), plain, w))
     elif a != b and ONE not in (rows, columns):
         planned = [planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
         tiling = tiling_of(node, (planned[0], planned[1]), w)

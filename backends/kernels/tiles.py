@@ -45,7 +45,7 @@ __all__ = [
     "trouble",
 ]
 
-FUNCTIONS = ("product", "panels", "row", "dot", "across", "dots", "adding")
+FUNCTIONS = ("product", "panels", "row", "column", "dot", "across", "dots", "adding")
 """The names of the functions among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -58,7 +58,7 @@ _GAIN = 0.95
 _LONG = 2048
 """The length of vectors beyond which the time of a call of BLAS is negligible."""
 _SHORT = 1 << 15
-"""The bytes of a matrix by which a row is multiplied in less time than a call of BLAS takes."""
+"""The bytes of a matrix that is multiplied by a vector in less time than a call of BLAS takes."""
 
 DTYPES = ("float32", "float64")
 _BODY = TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
@@ -131,8 +131,8 @@ def better(tiles: TiledProduct) -> bool:
     m, k, n = tiles.dims
     if m == n == 1:
         return k <= _LONG and agree(tiles)
-    size = k * n * np.dtype(tiles.dtype).itemsize
-    return agree(tiles) and ((m == 1 and size <= _SHORT) or faster(tiles))
+    size = m * k * n * np.dtype(tiles.dtype).itemsize
+    return agree(tiles) and ((1 in (m, n) and size <= _SHORT) or faster(tiles))
 
 
 @lru_cache(maxsize=1_000)
@@ -140,8 +140,8 @@ def agree(tiles: TiledProduct) -> bool:
     """Whether a trial finds that a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
-    large = m * k * n > _LONGEST or (m > 1 and k * (n * item + SPACE) > MOST)
-    if m == 1 < n and tiles.right[1] != item:
+    large = m * k * n > _LONGEST or (1 not in (m, n) and k * (n * item + SPACE) > MOST)
+    if (m == 1 < n and tiles.right[1] != item) or (n == 1 < m and (tiles.left[1], tiles.right[0]) != (item, item)):
         return False
     symmetric = tiles.left == tiles.right[::-1]  # it may be x @ x.T, of which NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
@@ -173,6 +173,9 @@ class ProductTrial(PlainProduct):
             return
         if m == 1:
             self.multiplied = call_of(address("row", dtype), arrays, (k, n), tiles.right[:1])
+            return
+        if n == 1:
+            self.multiplied = call_of(address("column", dtype), arrays, (m, k), tiles.left[:1])
             return
         self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
         self.laid = call_of(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)

@@ -1,4 +1,4 @@
-"""The text of products of vectors, and of a row by a matrix, in the orders in which OpenBLAS adds them."""
+"""The text of products of vectors, and of vectors and matrices, in the orders in which OpenBLAS adds them."""
 
 from __future__ import annotations
 
@@ -64,8 +64,78 @@ static void row_TYPE(char **G, const int64 *dims, const int64 *strides, void *da
     }
     columns_TYPE(x, G[1] + last, down, k, out + end, n - end, 0, 1);
 }
+
+/* The last elements of a row times a vector, less than four, added to the sum of the others. */
+INLINE TYPE and_rest_TYPE(TYPE sum, const TYPE *a, const TYPE *x, int64 left)
+{
+    if (sizeof(TYPE) == 4 && left == 3) return sum + ((a[0] * x[0] + a[1] * x[1]) + a[2] * x[2]);
+    if (sizeof(TYPE) == 4 && left) return sum + (left == 1 ? a[0] * x[0] : a[0] * x[0] + a[1] * x[1]);
+    if (left == 3) return sum + FMA_TYPE(a[2], x[2], FMA_TYPE(a[0], x[0], a[1] * x[1]));
+    if (left == 2) return sum + FMA_TYPE(a[0], x[0], a[1] * x[1]);
+    return left ? FMA_TYPE(a[0], x[0], sum) : sum;
+}
+
+/* The sum of `lanes` sums.  Of eight or four, those that lie half of them apart first; in float32 the last four and two
+   neighbours. */
+INLINE TYPE total_TYPE(const TYPE *sums, const int lanes)
+{
+    if (lanes == 2) return sums[0] + sums[1];
+    if (sizeof(TYPE) == 8) return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+    if (lanes == 4) return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+/* A row times a vector, in so many sums that are not fused.  Four elements that are left over come first. */
+INLINE TYPE unfused_TYPE(const TYPE *a, const TYPE *x, int64 k, const int lanes)
+{
+    TYPE sums[8] = {0};
+    int64 i = 0;
+    if (lanes == 8 && k / 4 % 2)
+        for (; i < 4; i++) sums[i] = sums[i] + a[i] * x[i];
+    for (; i + lanes <= k / 4 * 4; i += lanes)
+        for (int l = 0; l < lanes; l++) sums[l] = sums[l] + a[i + l] * x[i + l];
+    return and_rest_TYPE(0 + total_TYPE(sums, lanes), a + i, x + i, k - i);
+}
+
+typedef TYPE four_TYPE __attribute__((vector_size(4 * sizeof(TYPE)), aligned(sizeof(TYPE)), may_alias));
+
+/* A matrix times a vector, as OpenBLAS adds: four rows together with sums in a register, then two, then one.
+   dims: m, k.  strides: of the rows. */
+static void column_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    const char *a = G[0];
+    const TYPE *x = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    const int64 m = dims[0], k = dims[1], down = strides[0];
+    int64 row = 0;
+    for (; row + 4 <= m; row += 4, a += 4 * down) {
+        vector_TYPE sums[4];
+        const int64 odd = LANES_TYPE == 8 && k / 4 % 2;
+        int64 i = 4 * odd;
+        for (int r = 0; r < 4; r++) {
+            TYPE first[LANES_TYPE] = {0};
+            for (int l = 0; odd && l < 4; l++) first[l] = FMA_TYPE(((const TYPE *)(a + r * down))[l], x[l], (TYPE)0);
+            sums[r] = *(const vector_TYPE *)first;
+        }
+        for (; i + LANES_TYPE <= k; i += LANES_TYPE) {
+            const vector_TYPE y = *(const vector_TYPE *)(x + i);
+            for (int r = 0; r < 4; r++)
+                sums[r] = PLUS_TYPE(*(const vector_TYPE *)((const TYPE *)(a + r * down) + i), y, sums[r]);
+        }
+        for (int r = 0; r < 4; r++) {
+            TYPE parts[4];
+            if (LANES_TYPE == 4) *(vector_TYPE *)parts = sums[r];
+            else *(four_TYPE *)parts = *(const four_TYPE *)&sums[r] + *((const four_TYPE *)&sums[r] + 1);
+            out[row + r] = and_rest_TYPE(0 + total_TYPE(parts, 4), (const TYPE *)(a + r * down) + i, x + i, k - i);
+        }
+    }
+    for (; row + 2 <= m; row += 2, a += 2 * down)
+        for (int r = 0; r < 2; r++) out[row + r] = unfused_TYPE((const TYPE *)(a + r * down), x, k, LANES_TYPE / 2);
+    if (row < m) out[row] = unfused_TYPE((const TYPE *)a, x, k, LANES_TYPE);
+}
 #else
 #define row_TYPE 0
+#define column_TYPE 0
 #endif
 
 """
