@@ -31,10 +31,12 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 #if defined(__clang__)
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #define UNROLLED _Pragma("clang loop unroll_count(8)")
+#define GROUPED _Pragma("clang loop unroll(full)")
 #define AS_VECTORS
 #else
 #define ANY_ORDER _Pragma("GCC ivdep")
 #define UNROLLED _Pragma("GCC unroll 8")
+#define GROUPED _Pragma("GCC unroll 4")
 #define AS_VECTORS _Pragma("GCC unroll 1")
 #endif
 #define ONE_BY_ONE __asm__ volatile ("");

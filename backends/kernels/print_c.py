@@ -62,6 +62,7 @@ from scanopt.backends.kernels.steps_in_c import (
     places,
 )
 from scanopt.backends.kernels.steps_known import wrapped
+from scanopt.backends.kernels.steps_unrolled import looped, one_by_one, waits_in_order
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
@@ -316,15 +317,12 @@ class Printer:
         yield from (f"{space}{line}" for line in first)
         if self.unrolls(x):
             yield f"{space}UNROLLED"
-        yield f"{space}while ({x.var} < {self.expression(x.count)}) {{"
-        if apart:
-            yield f"{space}    {self.one_by_one}"
-        yield from self._body(body, depth)
-        yield f"{space}    {x.var}++;"
-        yield from (f"{space}    {line}" for line in last)
-        if x.until is not None:
-            yield f"{space}    if ({self.expression(x.until)}) {f'{{ {over} = 1; break; }}' if over else 'break;'}"
-        yield f"{space}}}"
+        ends = f"{{ {over} = 1; break; }}" if over else "break;"
+        step = [f"{space}    {self.one_by_one}"] if apart else []
+        step += [*self._body(body, depth), f"{space}    {x.var}++;", *(f"{space}    {line}" for line in last)]
+        step += [f"{space}    if ({self.expression(x.until)}) {ends}"] if x.until is not None else []
+        grouped = self.one_by_one and not self.unrolls(x) and waits_in_order(x)
+        yield from (looped if grouped else one_by_one)(x, self.expression(x.count), step, space)
         self.waits, self.ready = before
 
     def unrolls(self, x: Steps) -> bool:

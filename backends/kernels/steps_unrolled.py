@@ -1,0 +1,98 @@
+"""Prints a loop of few operations that wait for the step before four steps at a time, which saves jumps and copies.
+
+gcc does not do so by itself, nor when asked to, where a step has a branch: the four steps are a loop of their own, whose
+number of steps is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from scanopt.backends.kernels.ir import Do, Expr, Fail, If, Let, Lit, Point, Set, Steps, Stmt, Store, Var
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables
+
+__all__ = ["looped", "one_by_one", "waits_in_order"]
+
+AT_ONCE, MOST_STATEMENTS, FEWEST_STEPS = 4, 40, 16
+"""The steps of a group; the most statements of such a step; if a loop is known to have fewer steps, it has no groups."""
+_IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "where"}
+"""Operations on integers by which compilers reduce rows, many elements at a time."""
+_CHOOSING = {"where", "maximum", "minimum", "clip"}
+"""Operations that may be branches: a step without one takes as long as its operations, which wait for one another."""
+
+
+def waits_in_order(x: Steps) -> bool:
+    """Whether a loop has few statements, chooses, cannot end early, and compilers must take its steps in order."""
+    every = [*inside(x.body)]
+    few = isinstance(x.count, Lit) and x.count.value < FEWEST_STEPS
+    if few or x.until is not None or len(every) > MOST_STATEMENTS:
+        return False
+    if not all(isinstance(y, Let | Set | Point | Store | If | Fail) for y in every):
+        return False
+    made = {y.name: y.value for y in every if isinstance(y, Let)}
+    if not any(isinstance(v, Do) and v.op in _CHOOSING for v in made.values()):
+        return False
+    return any(_in_order(name, made, every) for name in _carried(every, made))
+
+
+def looped(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
+    """The lines of a loop that takes four steps at a time.  step: the lines of one step."""
+    yield f"{space}while ({x.var} < {count} - {AT_ONCE - 1}) {{"
+    yield f"{space}    GROUPED"
+    yield f"{space}    for (int64 group = 0; group < {AT_ONCE}; group++) {{"
+    yield f"{space}        ONE_BY_ONE"
+    yield from (f"    {line}" for line in step)
+    yield f"{space}    }}"
+    yield f"{space}}}"
+    yield from one_by_one(x, count, step, space)
+
+
+def one_by_one(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
+    """The lines of a loop that takes one step at a time."""
+    yield f"{space}while ({x.var} < {count}) {{"
+    yield from step
+    yield f"{space}}}"
+
+
+def _carried(every: Sequence[Stmt], made: dict[str, Expr]) -> dict[str, Expr]:
+    """The variables that a step hands on and that depend on themselves, with their new values."""
+    found = {y.name: y.value for y in every if isinstance(y, Set)}
+    return {name: value for name, value in found.items() if name in _needed(value, made)}
+
+
+def _needed(value: Expr, made: dict[str, Expr]) -> set[str]:
+    """The variables that a value depends on."""
+    found, todo = set[str](), [*variables(value)]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += variables(made[name]) if name in made else ()
+    return found
+
+
+def _in_order(name: str, made: dict[str, Expr], every: Sequence[Stmt]) -> bool:
+    """Whether a variable is more than a reduction: of floats, or by other operations, or with a value that is kept."""
+    value = next(y.value for y in every if isinstance(y, Set) and y.name == name)
+    waits = {v for v in made if name in _needed(made[v], made)} | {name}
+    if value.dtype[:5] == "float" or any(v in waits for y in every for v in _written(y)):
+        return True
+    return any(v in waits and not _reduces(made[v], waits) for v in _needed(value, made) - {name})
+
+
+def _reduces(value: Expr, waits: set[str]) -> bool:
+    match value:
+        case Var():
+            return True
+        case Do(op="where", args=(test, *_)):
+            return waits.isdisjoint(variables(test))
+        case Do(op=op, args=args):
+            return op in _IN_ANY_ORDER and sum(not waits.isdisjoint(variables(a)) for a in args) == 1
+    return False
+
+
+def _written(x: Stmt) -> Iterator[str]:
+    """The variables in places and values of elements that a statement writes, and in places that it reads."""
+    if isinstance(x, Store | Point):
+        yield from (v for y in expressions(x) for v in variables(y))
+    yield from (v for y in expressions(x) for read in loads(y) for v in variables(read.index))
