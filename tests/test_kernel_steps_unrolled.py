@@ -1,5 +1,6 @@
-"""Loops of few operations that take four steps at a time, with the bits of the interpreter, for all numbers of steps."""
+"""Loops of few operations that take four steps at a time, also with branches, with the bits of the interpreter."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from shares import tries
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.backends.kernels.build import Build
 
-SIZES = (9, 10, 11, 12, 19, 40, 103)
+SIZES = (9, 10, 11, 12, 19, 40)
 
 
 def random_step(rng: np.random.Generator, dtypes: list[str]) -> Any:
@@ -47,7 +49,8 @@ def random_step(rng: np.random.Generator, dtypes: list[str]) -> Any:
 def rows(rng: np.random.Generator, n: int, dtype: str) -> Any:
     if dtype.startswith("int"):
         return rng.integers(-4, 5, n).astype(dtype)
-    return np.where(rng.random(n) < 0.1, rng.choice([np.nan, np.inf, 0.0, -0.0], n), rng.normal(size=n)).astype(dtype)
+    odd = rng.random(n) < rng.choice([0.01, 0.1])
+    return np.where(odd, rng.choice([np.nan, np.inf, 0.0, -0.0], n), rng.normal(size=n)).astype(dtype)
 
 
 @pytest.mark.parametrize("seed", range(tries(60)))
@@ -60,7 +63,7 @@ def test_random_steps(seed: int) -> None:
     kept = scanopt.scan(random_step(rng, dtypes), x, starts)[0]
     kept = kept if isinstance(kept, list | tuple) else [kept]
     f = scanopt.function([x], [y if rng.random() < 0.6 else y[-1] for y in kept], fp="exact", backend="c")
-    for n in SIZES:
+    for n in (*SIZES, *[2100] * (seed % 4 == 0)):
         values = rows(rng, n, of)
         with np.errstate(all="ignore"):
             found, expected = f(values), f.unoptimized(values)
@@ -98,3 +101,38 @@ def test_a_place_out_of_range_in_the_middle_of_a_group() -> None:
         places[wrong] = 7
         with pytest.raises(IndexError):
             f(places, np.ones(5))
+
+
+def always(text: str, first: bool) -> str:
+    """The text of a kernel that takes one of two ways only, in long loops."""
+    return re.sub(r"\(turn < 2 \|\| \(turn > 2 && \w+\)\)", str(int(not first)), text)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("seed", range(tries(10)))
+def test_each_of_two_ways(seed: int, first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Build.__init__
+    edited = set[str]()
+
+    def build(self: Build, text: str) -> None:
+        edited.update([always(text, first)] if "took" in text else [])
+        made(self, always(text, first))
+
+    monkeypatch.setattr(Build, "__init__", build)
+    rng = np.random.default_rng(seed)
+    x = T.dvector("x")
+
+    def step(v: Any, held: Any, top: Any, cash: Any) -> Any:
+        top = T.maximum(top, v)
+        sell = (held > 0) & (v < 0.9 * top)
+        buy = T.eq(held, 0) & (v > 1.2)
+        more = T.switch(sell, cash + v, T.switch(buy, cash - v, cash))
+        return [T.switch(sell, 0, T.switch(buy, 1, held)), T.switch(sell, v, top), more]
+
+    starts = [T.constant(0, dtype="int64"), T.constant(0.0, dtype="float64"), T.constant(0.0, dtype="float64")]
+    f = scanopt.function([x], scanopt.scan(step, x, starts)[0], fp="exact", backend="c")
+    text = ""
+    for values in (rng.normal(size=2600) + 1, np.cumsum(rng.normal(size=2601) * 0.02), rows(rng, 3000, "float64")):
+        text = exact_kernel(f, [values])
+    assert "took" in text
+    assert len(edited) == 1

@@ -14,10 +14,11 @@ from functools import cache
 
 import numpy as np
 
+from scanopt.backends.kernels.ir import ZERO, Inner
 from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.written_tanh import tanh_address, tanh_text
 
-__all__ = ["direct_address", "direct_call", "direct_test", "lanes_of"]
+__all__ = ["direct_address", "direct_test", "directly", "lanes_of"]
 
 _NAMES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
@@ -159,3 +160,22 @@ def direct_test(ufunc: str, dtype: str, two: bool) -> str:
     text = _TEST.replace("NAME", f"{ufunc}_{dtype}").replace("CALLED(", direct_call(ufunc, dtype, "f"))
     written = tanh_text(dtype) if ufunc == "tanh" else ""
     return written + re.sub(r"\b(T|WIDTH|BITS|ARRAYS|VALUES|LANES)\b", lambda m: words[m[0]], text)
+
+
+def directly(x: Inner, ufunc: str, dtypes: tuple[str, ...], count: int) -> tuple[str, list[str]]:
+    """The test whether a function may replace a loop, and the lines of its call; unused lanes get the first number."""
+    *sources, out = x.arrays
+    name, lanes = f"{ufunc}_{dtypes[0]}", lanes_of(ufunc, dtypes)
+    loop, function = f"F[{2 * x.slot}], F[{2 * x.slot + 1}]", f"F[{2 * x.direct}]"
+    given = [
+        ", ".join(f"{a}[{i if i < count and step != ZERO else 0}]" for i in range(lanes))
+        for a, step in zip(sources, x.strides, strict=False)
+    ]
+    args = ", ".join(f"(lanes_{name}){{{g}}}" if lanes > 1 else g for g in given)
+    apart = f" && {sources[1]}[0] * 2 != __builtin_trunc({sources[1]}[0] * 2)" if ufunc == "power" else ""
+    return f"is_{name}({loop}, {function})", [
+        f"if (alike{x.slot}{apart}) {{",
+        f"    const lanes_{name} r = {direct_call(ufunc, dtypes[0], function)}{args});",
+        *(f"    {out}[{i}] = {f'r[{i}]' if lanes > 1 else 'r'};" for i in range(count)),
+        "} else",
+    ]

@@ -75,7 +75,13 @@ def put_together(
 def _put(code: tuple[Stmt, ...], made: Mapping[str, Scalar], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
     """Statements that compute the elements at a place, and combine them with the totals."""
     both = ((e, total, (total, made[e.args[0]].value)) for e, total in totals.items())
-    return (*code, *(Set(total.name, Do(e.op, args, e.dtype, e.dtype)) for e, total, args in both))
+    return (*code, *(Set(total.name, _combined(e, args)) for e, total, args in both))
+
+
+def _combined(e: Reduce, args: tuple[Expr, ...]) -> Expr:
+    """A total and an element: bitwise where both are 0 or 1, since gcc makes no vectors of the tests that they are."""
+    truths = {"logical_and": "bitwise_and", "logical_or": "bitwise_or"} if {x.dtype for x in args} == {"bool"} else {}
+    return Do(truths.get(e.op, e.op), args, e.dtype, e.dtype)
 
 
 def _halves(

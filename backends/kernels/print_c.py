@@ -16,7 +16,8 @@ from scanopt.backends.kernels.c_operations import HEAD, TYPES, cast_helper, lite
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.choices_ready import READY, choices_ready, mask_of_numbers
-from scanopt.backends.kernels.direct_calls import direct_call, direct_test, lanes_of
+from scanopt.backends.kernels.choices_tried import branching
+from scanopt.backends.kernels.direct_calls import direct_test, directly
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
     ZERO,
@@ -62,7 +63,7 @@ from scanopt.backends.kernels.steps_in_c import (
     places,
 )
 from scanopt.backends.kernels.steps_known import wrapped
-from scanopt.backends.kernels.steps_unrolled import looped, one_by_one, waits_in_order
+from scanopt.backends.kernels.steps_unrolled import CLOCK, looped, looped_in_two_ways, one_by_one, waits_in_order
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
@@ -102,7 +103,8 @@ class Printer:
     defines, if any.  chosen: integers of the step that a later choice may discard, so that it waits for them anyway;
     places: variables that are places.  late: choices that are printed as branches, since their conditions come late;
     waits: variables that depend on the step before.  counters: integers that a step sets to 1 or increments.  ready:
-    choices without a branch.  alike: for each variable, the test whether a function may replace a loop, done once.
+    choices without a branch; branches: whether each branch is to be one for compilers, too.  alike: for each variable,
+    the test whether a function may replace a loop, done once.
     """
 
     one_by_one = "ONE_BY_ONE"
@@ -119,6 +121,7 @@ class Printer:
         self.waits: set[str] = set()
         self.alike: dict[str, str] = {}
         self.ready: dict[str, str] = {}
+        self.branches = False
 
     def expression(self, x: Expr) -> str:
         """The text of an expression."""
@@ -274,7 +277,7 @@ class Printer:
                 self.in_step = before
                 return
             case If(test=test, then=then, otherwise=otherwise):
-                yield f"{space}if ({bare(self.expression(test))}) {{"
+                yield f"{space}if ({bare(self.expression(test))}) {{{f' {self.one_by_one}' * self.branches}"
                 yield from self._body(then, depth)
                 if otherwise:
                     yield f"{space}}} else {{"
@@ -318,11 +321,18 @@ class Printer:
         if self.unrolls(x):
             yield f"{space}UNROLLED"
         ends = f"{{ {over} = 1; break; }}" if over else "break;"
-        step = [f"{space}    {self.one_by_one}"] if apart else []
-        step += [*self._body(body, depth), f"{space}    {x.var}++;", *(f"{space}    {line}" for line in last)]
-        step += [f"{space}    if ({self.expression(x.until)}) {ends}"] if x.until is not None else []
+        end = [f"{space}    {x.var}++;", *(f"{space}    {line}" for line in last)]
+        end += [f"{space}    if ({self.expression(x.until)}) {ends}"] if x.until is not None else []
+        step = [f"{space}    {self.one_by_one}"] * apart + [*self._body(body, depth), *end]
         grouped = self.one_by_one and not self.unrolls(x) and waits_in_order(x)
-        yield from (looped if grouped else one_by_one)(x, self.expression(x.count), step, space)
+        count, other = self.expression(x.count), branching(body, self.waits, self.late) if grouped else ()
+        if other:
+            self.helpers.add(CLOCK)
+            self.ready, self.branches = {}, True
+            yield from looped_in_two_ways(x, count, step, [*self._body(other, depth), *end], space)
+            self.branches = False
+        else:
+            yield from (looped if grouped else one_by_one)(x, count, step, space)
         self.waits, self.ready = before
 
     def unrolls(self, x: Steps) -> bool:
@@ -372,22 +382,11 @@ class Printer:
         yield f"{space}}}"
 
     def _direct(self, x: Inner, ufunc: str, dtypes: tuple[str, ...], space: str) -> Iterator[str]:
-        """The lines of a direct call of a function on numbers side by side; unused lanes get the first number."""
-        *sources, out = x.arrays
-        self.helpers.add(direct_test(ufunc, dtypes[0], len(sources) == 2))
-        name, count, lanes = f"{ufunc}_{dtypes[0]}", int(str(self.expression(x.dims[0]))), lanes_of(ufunc, dtypes)
-        loop, function = f"F[{2 * x.slot}], F[{2 * x.slot + 1}]", f"F[{2 * x.direct}]"
-        given = [
-            ", ".join(f"{a}[{i if i < count and step != ZERO else 0}]" for i in range(lanes))
-            for a, step in zip(sources, x.strides, strict=False)
-        ]
-        args = ", ".join(f"(lanes_{name}){{{g}}}" if lanes > 1 else g for g in given)
-        apart = f" && {sources[1]}[0] * 2 != __builtin_trunc({sources[1]}[0] * 2)" if ufunc == "power" else ""
-        self.alike[f"alike{x.slot}"] = f"is_{name}({loop}, {function})"
-        yield f"{space}if (alike{x.slot}{apart}) {{"
-        yield f"{space}    const lanes_{name} r = {direct_call(ufunc, dtypes[0], function)}{args});"
-        yield from (f"{space}    {out}[{i}] = {f'r[{i}]' if lanes > 1 else 'r'};" for i in range(count))
-        yield f"{space}}} else"
+        """The lines of a direct call of a function on numbers side by side."""
+        self.helpers.add(direct_test(ufunc, dtypes[0], len(x.arrays) == 3))
+        test, lines = directly(x, ufunc, dtypes, int(str(self.expression(x.dims[0]))))
+        self.alike[f"alike{x.slot}"] = test
+        yield from (f"{space}{line}" for line in lines)
 
     def _reduction(self, x: Inner) -> tuple[str, str] | None:
         """The name and text of the function that replaces a call, if the call reduces a packed row."""

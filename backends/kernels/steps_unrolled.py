@@ -1,7 +1,8 @@
-"""Prints a loop of few operations that wait for the step before four steps at a time, which saves jumps and copies.
+"""Prints a loop of few operations that wait for the step before: four steps at a time, which saves jumps and copies.
 
-gcc does not do so by itself, nor when asked to, where a step has a branch: the four steps are a loop of their own, whose
-number of steps is known.
+gcc does not do so by itself, nor when asked to, where a step has a branch: the four steps are a loop of their own, of a
+known length.  If choices wait for the step before, the steps are printed once more with these choices as branches
+(`choices_tried.py`): long loops time some steps both ways, and go on in the way that takes less time, for a while.
 """
 
 from __future__ import annotations
@@ -11,14 +12,27 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.ir import Do, Expr, Fail, If, Let, Lit, Point, Set, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["looped", "one_by_one", "waits_in_order"]
+__all__ = ["CLOCK", "looped", "looped_in_two_ways", "one_by_one", "waits_in_order"]
 
 AT_ONCE, MOST_STATEMENTS, FEWEST_STEPS = 4, 40, 16
-"""The steps of a group; the most statements of such a step; if a loop is known to have fewer steps, it has no groups."""
+"""The steps of a group; the most statements of such a step; loops known to have fewer steps have no groups."""
 _IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "where"}
 """Operations on integers by which compilers reduce rows, many elements at a time."""
 _CHOOSING = {"where", "maximum", "minimum", "clip"}
 """Operations that may be branches: a step without one takes as long as its operations, which wait for one another."""
+
+BLOCK, BLOCKS = 512, 4
+"""The steps that are timed together; the fewest such blocks of a loop that tries two ways."""
+CLOCK = """\
+#if defined(__x86_64__)
+#define CLOCK __builtin_ia32_rdtsc()
+#elif defined(__aarch64__)
+#define CLOCK ({ uint64 c; __asm__ volatile ("mrs %0, cntvct_el0" : "=r"(c)); c; })
+#else
+#define CLOCK 0
+#endif
+"""
+"""A clock that is read in a few nanoseconds."""
 
 
 def waits_in_order(x: Steps) -> bool:
@@ -35,8 +49,11 @@ def waits_in_order(x: Steps) -> bool:
     return any(_in_order(name, made, every) for name in _carried(every, made))
 
 
-def looped(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
-    """The lines of a loop that takes four steps at a time.  step: the lines of one step."""
+def looped(x: Steps, count: str, step: Sequence[str], space: str, ends: bool = True) -> Iterator[str]:
+    """The lines of a loop that takes four steps at a time.
+
+    step: the lines of one step.  ends: whether there may be fewer than four steps at the end.
+    """
     yield f"{space}while ({x.var} < {count} - {AT_ONCE - 1}) {{"
     yield f"{space}    GROUPED"
     yield f"{space}    for (int64 group = 0; group < {AT_ONCE}; group++) {{"
@@ -44,7 +61,35 @@ def looped(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[st
     yield from (f"    {line}" for line in step)
     yield f"{space}    }}"
     yield f"{space}}}"
-    yield from one_by_one(x, count, step, space)
+    if ends:
+        yield from one_by_one(x, count, step, space)
+
+
+def looped_in_two_ways(
+    x: Steps, count: str, step: Sequence[str], branching: Sequence[str], space: str
+) -> Iterator[str]:
+    """The lines of a loop whose step has two texts of the same meaning: the second one is tried in long loops.
+
+    Of 32 blocks, the second one is timed with branches, after the first one has taught the processor what to predict,
+    and the third one without them.
+    """
+    t = x.var
+    whole = f"whole{t}"
+    yield f"{space}const bool8 {whole} = {count} - {t} >= {BLOCK * BLOCKS};"
+    yield f"{space}uint64 turn{t} = 0, took{t} = 0, better{t} = 0;"
+    yield f"{space}while ({t} < {count}) {{"
+    yield f"{space}    const bool8 full = {whole} && {count} - {t} >= {BLOCK};"
+    yield f"{space}    const int64 stop = full ? {t} + {BLOCK} : {count};"
+    yield f"{space}    const uint64 turn = turn{t}++ & 31, start = full ? CLOCK : 0;"
+    yield f"{space}    if (full && (turn < 2 || (turn > 2 && better{t}))) {{"
+    yield from looped(x, "stop", [f"        {line}" for line in branching], f"{space}        ", ends=False)
+    yield f"{space}    }} else {{"
+    yield from looped(x, "stop", [f"        {line}" for line in step], f"{space}        ")
+    yield f"{space}    }}"
+    yield f"{space}    const uint64 took = full ? CLOCK - start : 0;"
+    yield f"{space}    if (turn == 1) took{t} = took;"
+    yield f"{space}    if (turn == 2) better{t} = took{t} < took;"
+    yield f"{space}}}"
 
 
 def one_by_one(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
