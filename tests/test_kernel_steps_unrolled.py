@@ -122,17 +122,31 @@ def test_each_of_two_ways(seed: int, first: bool, monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(seed)
     x = T.dvector("x")
 
-    def step(v: Any, held: Any, top: Any, cash: Any) -> Any:
+    def step(v: Any, held: Any, top: Any, low: Any, cash: Any) -> Any:
         top = T.maximum(top, v)
         sell = (held > 0) & (v < 0.9 * top)
         buy = T.eq(held, 0) & (v > 1.2)
         more = T.switch(sell, cash + v, T.switch(buy, cash - v, cash))
-        return [T.switch(sell, 0, T.switch(buy, 1, held)), T.switch(sell, v, top), more]
+        low = T.switch(sell | buy, v, T.minimum(low, v))
+        return [T.switch(sell, 0, T.switch(buy, 1, held)), T.switch(sell, v, top), low, more]
 
-    starts = [T.constant(0, dtype="int64"), T.constant(0.0, dtype="float64"), T.constant(0.0, dtype="float64")]
+    starts = [T.constant(0, dtype="int64"), *[T.constant(0.0, dtype="float64")] * 3]
     f = scanopt.function([x], scanopt.scan(step, x, starts)[0], fp="exact", backend="c")
     text = ""
     for values in (rng.normal(size=2600) + 1, np.cumsum(rng.normal(size=2601) * 0.02), rows(rng, 3000, "float64")):
         text = exact_kernel(f, [values])
     assert "took" in text
     assert len(edited) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "float64", "bool"])
+def test_truth_values_of_rows_are_combined(dtype: str) -> None:
+    x = T.vector("x", dtype=dtype)
+    f = scanopt.function([x], [T.all(x >= 0), T.any(x > 1), T.all(T.neq(x, 0) | (x < 1))], fp="exact", backend="c")
+    rng = np.random.default_rng(5)
+    for n in (9, 16, 33, 100):
+        for place in (0, n // 2, n - 1):
+            values = rows(rng, n, "int64") % 2
+            exact_kernel(f, [values.astype(dtype)])
+            values[place] = -1 + 4 * (n % 2)
+            exact_kernel(f, [values.astype(dtype)])

@@ -7,6 +7,7 @@ values.  Whether it can predict one depends on the data (`steps_unrolled.py`).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from scanopt.backends.kernels.ir import Declare, Do, Expr, If, Let, Set, Stmt, Var
 from scanopt.backends.kernels.walks import expressions, inside, loads, made_in, variables
@@ -19,6 +20,7 @@ def branching(body: Sequence[Stmt], waits: Collection[str], late: Collection[str
 
     waits: variables that depend on the step before.  late: choices that are branches anyway.
     """
+    body = [y for x in body for y in _by_each(x, body)]
     lets = [x for x in body if isinstance(x, Let) and x.name not in late]
     chosen = {x.name: args for x in lets if (args := _choice(x, waits))}
     if not chosen:
@@ -35,6 +37,27 @@ def branching(body: Sequence[Stmt], waits: Collection[str], late: Collection[str
         more, held = _told_apart([x for x in held if x not in group], chosen)
         found += more
     return tuple(found)
+
+
+def _by_each(x: Stmt, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """A choice by one of two conditions as two choices, if other choices are by these conditions, too."""
+    match x:
+        case Let(name=name, value=Do(op="where", args=(Var(name=test), more, less)) as value, dtype=dtype):
+            tests = {
+                y.value.args[0]
+                for y in body
+                if isinstance(y, Let) and isinstance(y.value, Do) and y.value.op == "where"
+            }
+            for y in body:
+                match y:
+                    case Let(value=Do(op="bitwise_or", args=(Var() as a, Var() as b))) if (
+                        y.name == test and {a, b} <= tests
+                    ):
+                        first = Let(f"{name}o", replace(value, args=(a, more, less)), dtype)
+                        return first, replace(x, value=replace(value, args=(b, more, Var(first.name, dtype))))
+                    case _:
+                        pass
+    return (x,)
 
 
 def _branch(test: Expr, then: tuple[Stmt, ...], made: Mapping[str, Expr]) -> If:

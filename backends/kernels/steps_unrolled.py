@@ -117,12 +117,13 @@ def _needed(value: Expr, made: dict[str, Expr]) -> set[str]:
 
 
 def _in_order(name: str, made: dict[str, Expr], every: Sequence[Stmt]) -> bool:
-    """Whether a variable is more than a reduction: of floats, or by other operations, or with a value that is kept."""
+    """Whether a variable is more than a reduction: of floats, by other operations, or read by others on the way."""
     value = next(y.value for y in every if isinstance(y, Set) and y.name == name)
     waits = {v for v in made if name in _needed(made[v], made)} | {name}
     if value.dtype[:5] == "float" or any(v in waits for y in every for v in _written(y)):
         return True
-    return any(v in waits and not _reduces(made[v], waits) for v in _needed(value, made) - {name})
+    mine = _needed(value, made)
+    return not mine >= waits or any(v in waits and not _reduces(made[v], waits) for v in mine - {name})
 
 
 def _reduces(value: Expr, waits: set[str]) -> bool:
