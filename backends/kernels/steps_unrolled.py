@@ -49,11 +49,14 @@ def waits_in_order(x: Steps) -> bool:
     return any(_in_order(name, made, every) for name in _carried(every, made))
 
 
-def looped(x: Steps, count: str, step: Sequence[str], space: str, ends: bool = True) -> Iterator[str]:
-    """The lines of a loop that takes four steps at a time.
+def looped(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
+    """The lines of a loop that takes four steps at a time.  step: the lines of one step."""
+    yield from _grouped(x, count, step, space)
+    yield from one_by_one(x, count, step, space)
 
-    step: the lines of one step.  ends: whether there may be fewer than four steps at the end.
-    """
+
+def _grouped(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
+    """The lines of a loop that takes four steps at a time, as long as there are four."""
     yield f"{space}while ({x.var} < {count} - {AT_ONCE - 1}) {{"
     yield f"{space}    GROUPED"
     yield f"{space}    for (int64 group = 0; group < {AT_ONCE}; group++) {{"
@@ -61,8 +64,6 @@ def looped(x: Steps, count: str, step: Sequence[str], space: str, ends: bool = T
     yield from (f"    {line}" for line in step)
     yield f"{space}    }}"
     yield f"{space}}}"
-    if ends:
-        yield from one_by_one(x, count, step, space)
 
 
 def looped_in_two_ways(
@@ -71,7 +72,7 @@ def looped_in_two_ways(
     """The lines of a loop whose step has two texts of the same meaning: the second one is tried in long loops.
 
     Of 32 blocks, the second one is timed with branches, after the first one has taught the processor what to predict,
-    and the third one without them.
+    and the third one without them.  Only steps with branches are taken four at a time: the others wait for one another.
     """
     t = x.var
     whole = f"whole{t}"
@@ -82,9 +83,9 @@ def looped_in_two_ways(
     yield f"{space}    const int64 stop = full ? {t} + {BLOCK} : {count};"
     yield f"{space}    const uint64 turn = turn{t}++ & 31, start = full ? CLOCK : 0;"
     yield f"{space}    if (full && (turn < 2 || (turn > 2 && better{t}))) {{"
-    yield from looped(x, "stop", [f"        {line}" for line in branching], f"{space}        ", ends=False)
+    yield from _grouped(x, "stop", [f"        {line}" for line in branching], f"{space}        ")
     yield f"{space}    }} else {{"
-    yield from looped(x, "stop", [f"        {line}" for line in step], f"{space}        ")
+    yield from one_by_one(x, "stop", [f"        {line}" for line in step], f"{space}        ")
     yield f"{space}    }}"
     yield f"{space}    const uint64 took = full ? CLOCK - start : 0;"
     yield f"{space}    if (turn == 1) took{t} = took;"
