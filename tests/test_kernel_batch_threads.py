@@ -23,6 +23,12 @@ pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a co
 Array = np.ndarray[Any, Any]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _compiled() -> None:
+    """Until the functions for products are compiled, calls run on one thread."""
+    assert ready(seconds=LONGEST)
+
+
 def network(dtype: str, turned: bool = False) -> tuple[list[Any], Any]:
     x, h, w, u = (T.TensorType(dtype, (None,) * n)(name) for name, n in (("x", 3), ("h", 2), ("w", 2), ("u", 2)))
     step = lambda x, h, w, u: T.tanh(x @ w + h @ (u.T if turned else u))  # noqa: E731
@@ -129,7 +135,6 @@ def product(a: Array, b: Array) -> Array:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_parts_of_rows_add_up_as_the_whole(dtype: str) -> None:
-    assert ready(seconds=LONGEST)
     rng, apart = np.random.default_rng(0), rows_apart(dtype)
     for _ in range(60):
         pieces, k, n = int(rng.integers(2, 5)), int(rng.integers(1, 70)), int(rng.integers(2, 90))
@@ -142,7 +147,6 @@ def test_parts_of_rows_add_up_as_the_whole(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_parts_of_a_batch_add_up_as_the_rows_of_all_steps(dtype: str) -> None:
-    assert ready(seconds=LONGEST)
     rng, apart = np.random.default_rng(1), rows_apart(dtype)
     for _ in range(30):
         steps, batch = int(rng.integers(1, 6)), int(rng.integers(2, 5)) * apart
