@@ -32,8 +32,9 @@ __all__ = ["PAYS", "PartKernels", "PartedPlan"]
 
 Array = np.ndarray[Any, Any]
 Shapes = Mapping[str, tuple[int, ...]]
-PAYS = 75_000.0
-"""The least nanoseconds of predicted work per thread: waking a thread and waiting for it takes 10,000 to 30,000."""
+PAYS = 150_000.0
+"""The least nanoseconds of predicted work per thread: to wake a thread and wait for it takes 10,000 to 30,000 if calls
+follow each other, and up to 150,000 if it has slept."""
 
 
 PIECES = 3
