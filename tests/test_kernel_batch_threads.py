@@ -1,22 +1,19 @@
 """Rows of products of matrices on several threads: the bits of the whole product, or one thread."""
 
-import warnings
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from random_batches import random_batches
-from test_kernel_threads import parts  # noqa: F401  (a fixture)
-from test_kernels import assert_same, outcome
+from test_kernel_threads import parts, same_on_threads  # noqa: F401  (a fixture)
+from test_kernels import assert_same
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends import executor
 from scanopt.backends.kernels import part_plans
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.executor import Kernels
 from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct, ready, rows_apart
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
@@ -234,15 +231,4 @@ def test_many_random_batches_run_in_parts(parts: list[int]) -> None:  # noqa: F8
 
 
 def check(seed: int) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        program, given = random_batches(seed, (24, 33, 50, 8)[seed % 4])
-        expected = outcome(executor("numpy").compile(program), given)
-        for threads in (1, 3):
-            f = Kernels("c", always=True, whole=True, threads=threads).compile(program)
-            found = outcome(f, given)
-            if isinstance(expected, tuple):
-                assert found == expected
-            else:
-                assert_same(found, expected)
-            assert not any("Error" in k.threads or "status" in k.threads for k in f.kernels), f.kernels
+    same_on_threads(lambda: random_batches(seed, (24, 33, 50, 8)[seed % 4]), ((1, True), (3, True)))

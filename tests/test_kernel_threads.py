@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -23,6 +23,7 @@ from scanopt.backends import executor
 from scanopt.backends.kernels import part_axes, part_plans, workers
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.executor import Kernels
+from scanopt.program.ir import Program
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
 Array = np.ndarray[Any, Any]
@@ -56,15 +57,20 @@ def start(lanes: int) -> Array:
 
 
 def check(seed: int, lanes: int) -> None:
+    same_on_threads(lambda: random_lanes(seed, lanes), ((1, True), (2, True), (3, False), (7, True)))
+
+
+def same_on_threads(make: Callable[[], tuple[Program, list[Array]]], ways: Iterable[tuple[int, bool]]) -> None:
+    """A program has the bits of array steps on some numbers of threads.  ways: with each, whether it is one kernel."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program, values = random_lanes(seed, lanes)
+        program, values = make()
         try:
             plain = executor("numpy").compile(program)
         except ValueError:
             return
         expected = outcome(plain, values)
-        for threads, whole in ((1, True), (2, True), (3, False), (7, True)):
+        for threads, whole in ways:
             f = Kernels("c", always=True, whole=whole, threads=threads).compile(program)
             found = outcome(f, values)
             if isinstance(expected, tuple):

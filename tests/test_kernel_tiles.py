@@ -75,14 +75,16 @@ def test_sums_side_by_side_have_the_bits_of_numpy(dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("fp", ["exact", "reassoc"])
-def test_rows_by_weights_have_the_bits_of_numpy(dtype, fp, forced):
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_vectors_by_weights_have_the_bits_of_numpy(dtype, fp, by_rows, forced):
     X, s, W = (T.TensorType(dtype, (None,) * n)() for n in (2, 1, 2))
-    found, _ = scanopt.scan(lambda x, s, W: T.tanh(x + s @ W), X, s, non_sequences=W)
+    step = lambda x, s, W: T.tanh(x + (s @ W if by_rows else W @ s))  # noqa: E731
+    found, _ = scanopt.scan(step, X, s, non_sequences=W)
     f, g = (scanopt.function([X, s, W], found, fp=fp, backend=b) for b in ("c", "numpy"))
     rng = np.random.default_rng(4)
     for n in (9, 16, 28, 33, 70):
         values = [rng.normal(size=shape).astype(dtype) for shape in ((20, n), (n,), (n, n))]
-        for W in (values[2], np.asfortranarray(values[2])):
+        for W in (values[2], np.asfortranarray(values[2]), np.repeat(values[2], 2, axis=0)[::2]):
             for x in (values[1], np.repeat(values[1], 2)[::2]):
                 np.testing.assert_array_equal(f(values[0], x, W), g(values[0], x, W))
     assert any(forced.values()) == (tiles.haswell_orders() and openblas())
@@ -98,21 +100,6 @@ def test_matrices_by_vectors_are_added_in_the_order_of_numpy(dtype):
         assert found == cases
     turned = tiles.TiledProduct(dtype, (6, 5, 1), (8, 48), (8, 8), True)
     assert not tiles.agree.__wrapped__(turned)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("fp", ["exact", "reassoc"])
-def test_weights_by_columns_have_the_bits_of_numpy(dtype, fp, forced):
-    X, s, W = (T.TensorType(dtype, (None,) * n)() for n in (2, 1, 2))
-    found, _ = scanopt.scan(lambda x, s, W: T.tanh(x + W @ s), X, s, non_sequences=W)
-    f, g = (scanopt.function([X, s, W], found, fp=fp, backend=b) for b in ("c", "numpy"))
-    rng = np.random.default_rng(4)
-    for n in (9, 16, 28, 33, 70):
-        values = [rng.normal(size=shape).astype(dtype) for shape in ((20, n), (n,), (n, n))]
-        for W in (values[2], np.asfortranarray(values[2]), np.repeat(values[2], 2, axis=0)[::2]):
-            for x in (values[1], np.repeat(values[1], 2)[::2]):
-                np.testing.assert_array_equal(f(values[0], x, W), g(values[0], x, W))
-    assert any(forced.values()) == (tiles.haswell_orders() and openblas())
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
