@@ -108,13 +108,21 @@ class CachedFiles:
     most: int
     """The most files that are kept; beyond that, the least recently used are deleted."""
 
+    def folder(self) -> Path:
+        """The directory, private to the user.  Raises OSError where none can be made."""
+        return private_folder(self.directory)
+
+    def files(self) -> list[Path]:
+        """The files that are kept for the next process.  Raises OSError where no directory can be made."""
+        return sorted(self.folder().glob(f"*{self.suffix}"))
+
     def name(self, decides: str) -> str:
         """The name of the file for a content that this text decides."""
         return f"{hashlib.sha256(decides.encode()).hexdigest()[:40]}{self.suffix}"
 
     def path(self, decides: str) -> Path:
         """The file for a content that this text decides.  Raises OSError where no directory can be made."""
-        return private_folder(self.directory) / self.name(decides)
+        return self.folder() / self.name(decides)
 
     def write(self, path: Path, data: bytes) -> None:
         """Put data under a path, and delete files beyond the most.  Raises OSError."""

@@ -43,7 +43,7 @@ from scanopt.extraction.device_rates import device_file, write_rates
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_of, mutations_page, verdicts
 from scanopt.lab.device_calibration import measured_device, rates_text
-from scanopt.lab.doctor import CACHED, cache_files, examined, findings_text, size_of
+from scanopt.lab.doctor import CACHED, examined, findings_text, size_of
 from scanopt.lab.fact_checking import checked_facts, fact_mutations_page, outcomes
 from scanopt.lab.hits import derivable_text, hits_of, laws_rows, laws_table
 from scanopt.lab.machine_limits import limits_text, measured_limits
@@ -93,7 +93,7 @@ _KEPT = {"kernels": "compiled kernels", "programs": "optimized programs", "rules
 
 
 def _cache(options: argparse.Namespace) -> int:
-    kept = {what: cache_files(what) for what in CACHED}
+    kept = {what: cached.files() for what, cached in CACHED.items()}
     sizes = {what: sum(map(size_of, files)) for what, files in kept.items()}
     try:
         for x in itertools.chain(*kept.values()) if options.clear else ():

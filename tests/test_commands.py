@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scanopt import cached_files
 from scanopt.cli import main
 from scanopt.cli_arguments import NAMES
 from scanopt.lab import doctor
@@ -74,7 +75,7 @@ def test_doctor_fails_where_something_needed_does(
 def test_cache_tells_and_clears(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path)
+    monkeypatch.setattr(cached_files, "private_folder", lambda what: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
     (tmp_path / "b.program").write_bytes(b"123")
     assert main(["cache"]) == 0
@@ -385,10 +386,10 @@ def test_kernels_that_cannot_be_looked_up_or_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No kernels are kept where there is no folder for them; one that may not be deleted is named."""
-    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path / "none")
+    monkeypatch.setattr(cached_files, "private_folder", lambda what: tmp_path / "none")
     assert main(["cache", "--clear"]) == 0
     assert "0 compiled kernels" in capsys.readouterr().out
-    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path)
+    monkeypatch.setattr(cached_files, "private_folder", lambda what: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
 
     def refuse(path: Path, missing_ok: bool = False) -> None:

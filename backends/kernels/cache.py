@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from scanopt.cached_files import CachedFiles, private_folder, read_published
+from scanopt.cached_files import CachedFiles, read_published
 from scanopt.forks import lock
 
 __all__ = ["KERNELS", "folder", "key_of", "load", "publish"]
@@ -28,7 +28,7 @@ def key_of(text: str, identity: str) -> str:
 
 def folder() -> Path:
     """The directory of shared objects, private to the user.  Raises OSError if none can be made."""
-    return private_folder(KERNELS.directory)
+    return KERNELS.folder()
 
 
 def load(key: str, name: str) -> Any:

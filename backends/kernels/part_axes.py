@@ -156,11 +156,10 @@ def _has_rows(node: Product, known: Mapping[str, tuple[Expr, ...]]) -> bool:
 def _in_stack(node: Products | Solve, classes: AxisClasses, c: int) -> bool:
     """Whether the axes of a set lead to whole matrices or vectors, each handled alone."""
     known = classes.lengths.axes
-    inner = [(x, min(len(known[x]), 2)) for x in node.args]
-    stacks = all(i is None or i < len(known[x]) - n for (x, n), i in ((p, classes.place(p[0], c)) for p in inner))
-    behind = sum(n - 1 for _, n in inner) if isinstance(node, Products) else 2
-    place = classes.place(node.out, c)
-    return stacks and (place is None or place < len(known[node.out]) - behind)
+    inner = {x: min(len(known[x]), 2) for x in node.args}
+    behind = sum(inner[x] - 1 for x in node.args) if isinstance(node, Products) else 2
+    stacks = {x: len(known[x]) - n for x, n in {**inner, node.out: behind}.items()}
+    return all((i := classes.place(x, c)) is None or i < n for x, n in stacks.items())
 
 
 def _between(axes: tuple[Expr, ...], place: int | None) -> tuple[Expr, Expr]:

@@ -142,7 +142,7 @@ class Plan:
 
     def _lengths(self) -> dict[str, int]:
         """The values of lengths, by their names in the kernel."""
-        return dict(self.variant.recipe.lengths.known(self.shapes))
+        return self.variant.recipe.lengths.known(self.shapes)
 
     def _lay_out(self, chosen: frozenset[Number]) -> None:
         """Fix the layout of scratch memory, and all numbers.  chosen: the numbers of the ways of products in use."""

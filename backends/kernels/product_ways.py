@@ -5,6 +5,8 @@ Ours (`tiles.py`) are chosen where a trial finds that they have NumPy's bits and
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from scanopt.backends.kernels.ir import ONE, Do, Expr, If, Inner, Lit, Stmt, Var, plus, times
@@ -14,7 +16,7 @@ from scanopt.backends.kernels.recipe import Number, Tiling
 from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import item_size, packed
 
-__all__ = ["chosen", "dotted", "matrix_by_column", "planned_strides", "row_by_matrix", "tiled", "tiling_of"]
+__all__ = ["by_tiles", "chosen", "dotted", "matrix_by_column", "row_by_matrix", "tiled", "tiling_of"]
 
 Strides = tuple[Expr, ...]
 
@@ -30,7 +32,7 @@ def tiling_of(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]
     return Tiling(node.dtype, (m, k, n), *strides, w.before(node.args[1]) is not None, len(w.given) - 1)
 
 
-def planned_strides(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
+def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
     """The strides for which a plan decides; for an argument that keeps its own, those of C order."""
     known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
     if any(isinstance(s, Var) and s.name in known for s in strides):
@@ -46,6 +48,24 @@ def chosen(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
         if planned != found:
             test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
     return test
+
+
+def by_tiles(
+    node: Product,
+    arrays: tuple[str, str, str],
+    strides: tuple[Strides, Strides],
+    plain: Stmt,
+    w: Lowering,
+    rows: Expr | None = None,
+) -> Stmt:
+    """A product of matrices, by tiles where the plan says so, else by a plain statement.
+
+    rows: of the whole product, for which a plan decides, if this one has only some of them.
+    """
+    left, right = (_planned(w, x, s, node.dtype) for x, s in zip(node.args, strides, strict=True))
+    tiling = tiling_of(node, (left, right), w)
+    whole = tiling if rows is None else replace(tiling, dims=(rows, *tiling.dims[1:]))
+    return tiled(node, arrays, strides, tiling, chosen(whole, (*strides[0], *strides[1]), w), plain, w)
 
 
 def tiled(
@@ -83,7 +103,7 @@ def row_by_matrix(
     node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
 ) -> Stmt:
     """The product of a packed row and a matrix, without BLAS where a plan finds the same bits."""
-    left, right = (planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, strides, strict=True))
+    left, right = (_planned(w, x, s, node.dtype) for x, s in zip(node.args, strides, strict=True))
     k, n = w.axes(node.args[1])
     tiling = Tiling(node.dtype, (ONE, k, n), left, right, False, -1)
     test = chosen(tiling, (left[0], strides[0][-1], *strides[1]), w)
@@ -95,7 +115,7 @@ def matrix_by_column(
 ) -> Stmt:
     """The product of a matrix and a packed column, without BLAS where a plan finds the same bits."""
     (m, k), item = w.axes(node.args[0]), item_size(node.dtype)
-    left = planned_strides(w, node.args[0], strides[0], node.dtype)
+    left = _planned(w, node.args[0], strides[0], node.dtype)
     tiling = Tiling(node.dtype, (m, k, ONE), left, (item, item), False, -1)
     test = chosen(tiling, (*strides[0], strides[1][0], item), w)
     return If(test, (Inner(w.slot("column", (node.dtype,)), arrays, (m, k), strides[0][:1]),), (plain,))

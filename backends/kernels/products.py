@@ -37,10 +37,10 @@ from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Map, Nested, NoForm, Product, Reshape, SumTo, View
 from scanopt.backends.kernels.product_ways import (
+    by_tiles,
     chosen,
     dotted,
     matrix_by_column,
-    planned_strides,
     row_by_matrix,
     tiled,
     tiling_of,
@@ -124,12 +124,8 @@ def _called(node: Product, out: str, w: Lowering) -> None:
 def _of_part(node: Product, w: Lowering) -> None:
     """Write some rows of a product: by tiles, if those have the bits of the whole product; else the kernel fails."""
     (left, strides_a), (right, strides_b) = (_factor(w, x, node) for x in node.args)
-    a, b = (planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True))
-    some = tiling_of(node, (a, b), w)
     rows = product_of(w.given_axes(node.rows_of)[:2]) if node.rows_of else w.given_axes(node.args[0])[0]
-    whole = replace(some, dims=(rows, *some.dims[1:]))
-    test = chosen(whole, (*strides_a, *strides_b), w)
-    w.code.append(tiled(node, (left, right, w.place(node.out)), (strides_a, strides_b), some, test, Fail(), w))
+    w.code.append(by_tiles(node, (left, right, w.place(node.out)), (strides_a, strides_b), Fail(), w, rows))
 
 
 def _is_number(name: str, w: Lowering) -> Expr | None:
@@ -195,10 +191,7 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
     elif rows != ONE and columns == ONE and haswell_orders():
         w.code.append(matrix_by_column(node, (left, right, out), (strides_a, strides_b), plain, w))
     elif a != b and ONE not in (rows, columns):
-        planned = [planned_strides(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
-        tiling = tiling_of(node, (planned[0], planned[1]), w)
-        test = chosen(tiling, (*strides_a, *strides_b), w)
-        w.code.append(tiled(node, (left, right, out), (strides_a, strides_b), tiling, test, plain, w))
+        w.code.append(by_tiles(node, (left, right, out), (strides_a, strides_b), plain, w))
     else:
         w.code.append(plain)
 
@@ -246,7 +239,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     (left, by_rows), (right, by_columns) = lies
     packed_strides = _pair(copied[0][1]), _pair(copied[1][1])
     tiling = replace(tiling_of(node, packed_strides, w), copies=tuple(numbers))
-    by_tiles = chosen(tiling, (*packed_strides[0], *packed_strides[1]), w)
+    in_tiles = chosen(tiling, (*packed_strides[0], *packed_strides[1]), w)
     once = all(place is not w.code for place, _ in copies)
     here = replace(tiling, left=_pair(by_rows), right=_pair(by_columns), panels=-1)
     here = replace(here, once=once, apart=_are_apart(node, w))
@@ -254,7 +247,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     call = _plain(node, (left, right, out), dims, (*by_rows, *by_columns), w)
     other = _plain(node, (copied[0][0], copied[1][0], out), dims, (*copied[0][1], *copied[1][1]), w)
     plain = If(as_lies, (call,), (other,))
-    ways = Do("bitwise_or", (as_lies, by_tiles), "int64", "int64")
+    ways = Do("bitwise_or", (as_lies, in_tiles), "int64", "int64")
     if lies[0] == copied[0]:  # only the right factor is transposed
         across, multiply = _across(node, (left, right, out), here, w)
         plain = If(across, (multiply,), (plain,))
@@ -262,7 +255,7 @@ def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
     needed = Do("equal", (ways, ZERO), "bool", "int64")
     for place, copy_all in copies:
         place.append(If(needed, copy_all))
-    w.code.append(tiled(node, (left, right, out), (by_rows, by_columns), tiling, by_tiles, plain, w))
+    w.code.append(tiled(node, (left, right, out), (by_rows, by_columns), tiling, in_tiles, plain, w))
 
 
 def _are_apart(node: Product, w: Lowering) -> bool:

@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from scanopt import tensor as T
-from scanopt.cached_files import private_folder
+from scanopt.backends.kernels.cache import KERNELS
 from scanopt.compilation.function import function
+from scanopt.compilation.program_cache import PROGRAMS
+from scanopt.egraph.kept_rules import RULES
 from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
 from scanopt.records import dataclass
 
-__all__ = ["CACHED", "Diagnosis", "cache_files", "examined", "findings_text", "size_of"]
+__all__ = ["CACHED", "Diagnosis", "examined", "findings_text", "size_of"]
 
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {
@@ -31,8 +33,8 @@ _EXTRAS = {
     "jax": "bench",
 }
 """The extra that installs each module."""
-CACHED = {"kernels": ".so", "programs": ".program", "rules": ".rules"}
-"""The caches on disk (kernels, optimized programs, rules of all laws), and how the names of their files end."""
+CACHED = {x.directory: x for x in (KERNELS, PROGRAMS, RULES)}
+"""The caches on disk: kernels, optimized programs, rules of all laws."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,10 @@ def _extras() -> Iterator[Diagnosis]:
 
 
 def _caches() -> Iterator[Diagnosis]:
-    for what in CACHED:
-        files = cache_files(what)
+    for what, cached in CACHED.items():
+        files = cached.files()
         size = bytes_text(float(sum(map(size_of, files))))
-        yield Diagnosis(f"cache of {what}", "works", f"{len(files)} files, {size}, in {private_folder(what)}")
+        yield Diagnosis(f"cache of {what}", "works", f"{len(files)} files, {size}, in {cached.folder()}")
     yield _costs()
 
 
@@ -126,8 +128,3 @@ def _costs() -> Diagnosis:
     except ValueError as error:
         return Diagnosis(name, "fails", str(error), f"{advice} writes them anew")
     return Diagnosis(name, "works", str(path))
-
-
-def cache_files(what: str) -> list[Path]:
-    """The files that are kept for the next process.  what: a key of `CACHED`."""
-    return sorted(private_folder(what).glob(f"*{CACHED[what]}"))
