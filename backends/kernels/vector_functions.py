@@ -1,19 +1,16 @@
 """Functions of double precision for four numbers at a time, with the bits of NumPy's loops, where these are slow.
 
-NumPy brings vector functions for processors with AVX-512.  For others its loops for `exp` and `log` call the C library
-for each number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they are computed
-by the same operations in the same order: `exp` and `log` as by the GNU C library (Szabolcs Nagy's functions, with a
-table of the powers of 2 ** (1 / 128), and the library's table), `tanh` with the coefficients in NumPy's library.  A
-trial compares the bits and the times of a loop with NumPy's; kernels call it only if it has the same bits for some ten
-thousand numbers and takes less time.
+NumPy brings vector functions for processors with AVX-512.  For others most of its loops call the C library for each
+number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they are computed by the
+same operations in the same order: as by the GNU C library (`vector_exponentials.py`, `vector_sines.py`), or with the
+coefficients in NumPy's library (`written_tanh.py`).  A trial compares the bits and the times of a loop with NumPy's;
+kernels call it only if it has the same bits for some ten thousand numbers and takes less time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableSequence
+from collections.abc import Callable, Iterable, MutableSequence
 from functools import cache
-from math import isqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,23 +18,27 @@ import numpy as np
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.kernels.trials import call_of, least_seconds, same_bits
-from scanopt.backends.kernels.written_tanh import tanh_address
+from scanopt.backends.kernels.vector_exponentials import EXPONENTIALS, logarithms, powers, powers_and_logarithms
+from scanopt.backends.kernels.vector_sines import SINES, sines
+from scanopt.backends.kernels.written_tanh import TANH, tanh_table
 
 __all__ = ["ask_for_vectors", "library", "put_vectors", "vector_loop"]
 
-_FUNCTIONS = ("exp", "tanh", "log")
-_DTYPES = ("float64", "float64")
+_FUNCTIONS: dict[str, Callable[[], np.ndarray[Any, Any] | None]] = {
+    "exp": powers, "tanh": tanh_table, "log": logarithms, "sin": sines, "cos": sines, "power": powers_and_logarithms,
+}  # fmt: skip
+"""The table that each function reads, in the order of the text below."""
+_DTYPES = {name: ("float64",) * (3 if name == "power" else 2) for name in _FUNCTIONS}
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
 _COUNT, _TIMED = 10_000, 1_000
 """Numbers for which bits are compared, and for which a loop is timed."""
+_SIZES = (1e-9, 0.01, 1, 30, 800, 1, 2.5, 1e6)
+"""Sizes of the numbers."""
+_EXPONENTS = (2.0, 1.0, 0.5, 0.0, -1.0, 3.0, -0.5, 1.7)
+"""Exponents that are tried for all numbers alike: NumPy's loop treats some of them apart."""
 _PATIENCE = 2.0
 """Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
-_LN2, _TABLE = ("0x1.62e42fefa3800p-1", "0x1.ef35793c76730p-45", "-0x1.0000000000001p-1"), 18 + 2 * 128
-"""The numbers that the table of the C library's `log` begins with, and its length."""
-_DIGITS = 256
-"""Binary digits of the powers of 2 ** (1 / 128) before they are rounded."""
-
 _TEXT = f"""\
 typedef long long int64; typedef double float64;
 #if defined(__AVX2__) && defined(__FMA__) && !defined(__AVX512F__)
@@ -46,9 +47,8 @@ typedef int64 bits __attribute__((vector_size(32)));
 #define FMA(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
 #define ANY(x) __builtin_ia32_movmskpd256((numbers)(x))
 #define ALL(x) ((numbers){{x, x, x, x}})
-#define MAGNITUDE (bits){{~SIGN, ~SIGN, ~SIGN, ~SIGN}}
 #define SIGN (1LL << 63)
-#define LAST 0x78000000000000LL
+#define MAGNITUDE ~SIGN
 #ifdef __clang__
 #define UNROLLED _Pragma("clang loop unroll(full)")
 #define MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -58,129 +58,94 @@ typedef int64 bits __attribute__((vector_size(32)));
 #endif
 float64 exp(float64);
 float64 log(float64);
+float64 pow(float64, float64);
+float64 sin(float64);
+float64 cos(float64);
+float64 sqrt(float64);
 
 static inline __attribute__((always_inline)) numbers choice(bits where, numbers a, numbers b)
 {{
     return (numbers)((where & (bits)a) | (~where & (bits)b));
 }}
 
-/* The power: 2 ** (k / 128), and what was rounded off, by a polynomial of the rest of x. */
-static inline __attribute__((always_inline)) numbers exp_of(const float64 *table, numbers x)
+/* Column k of four rows of a table, which begin at these places, in found[k]. */
+static inline __attribute__((always_inline)) void columns(const float64 *table, bits at, numbers *found)
 {{
-    const numbers shift = ALL(0x1.8p52);
-    const numbers whole = FMA(x, ALL(0x1.71547652b82fep7), shift), k = whole - shift;
-    const numbers r = FMA(k, ALL(-0x1.cf79abc9e3b39p-47), FMA(k, ALL(-0x1.62e42fefa0000p-8), x)), r2 = r * r;
-    const bits at = (bits)whole & 127;
-    const float64 *const a = table + 2 * at[0], *const b = table + 2 * at[1];
-    const float64 *const c = table + 2 * at[2], *const d = table + 2 * at[3];
-    const numbers tail = {{a[0], b[0], c[0], d[0]}}, at_zero = {{a[1], b[1], c[1], d[1]}};
-    const numbers power = (numbers)((bits)at_zero + ((bits)whole << 45));
-    const numbers low = FMA(FMA(ALL(0x1.555555555543cp-3), r, ALL(0x1.ffffffffffdbdp-2)), r2, tail + r);
-    const numbers high = FMA(r, ALL(0x1.1111167a4d017p-7), ALL(0x1.55555cf172b91p-5));
-    numbers found = FMA(power, FMA(r2 * r2, high, low), power);
-    const bits large = ((bits)x & MAGNITUDE) >= (bits)ALL(512.0);
-    if (ANY(large))
-        for (int i = 0; i < 4; i++)
-            if (large[i]) found[i] = exp(x[i]);
-    return found;
-}}
-
-/* A polynomial around the centre of one of 16 intervals; its coefficients lie side by side. */
-static inline __attribute__((always_inline)) numbers tanh_of(const float64 *table, numbers x)
-{{
-    const bits top = (bits)x & 0x7ff8000000000000LL, place = top - 0x3fc0000000000000LL;
-    const bits last = {{LAST, LAST, LAST, LAST}}, above = place & (place > 0), far = above > last;
-    const bits at = ((above & ~far) | (last & far)) >> 51;
-    numbers c[18];
+    numbers rows[4];
     UNROLLED
-    for (int k = 16; k >= 0; k -= 4) {{
-        const int from = k == 16 ? 14 : k;
-        numbers rows[4];
-        UNROLLED
-        for (int i = 0; i < 4; i++) __builtin_memcpy(rows + i, table + 18 * at[i] + from, sizeof(numbers));
-        const numbers a = MIX(rows[0], rows[1], 0, 4, 2, 6), b = MIX(rows[0], rows[1], 1, 5, 3, 7);
-        const numbers d = MIX(rows[2], rows[3], 0, 4, 2, 6), e = MIX(rows[2], rows[3], 1, 5, 3, 7);
-        c[from] = MIX(a, d, 0, 1, 4, 5);
-        c[from + 1] = MIX(b, e, 0, 1, 4, 5);
-        c[from + 2] = MIX(a, d, 2, 3, 6, 7);
-        c[from + 3] = MIX(b, e, 2, 3, 6, 7);
-    }}
-    const numbers y = (numbers)((bits)x & MAGNITUDE) - c[0];
-    numbers found = c[17];
-    UNROLLED
-    for (int k = 16; k >= 1; k--) found = FMA(found, y, c[k]);
-    const bits huge = top > 0x7fe0000000000000LL;
-    found = choice(huge, choice(x == x, ALL(1.0), x), found);
-    return (numbers)(((bits)found & MAGNITUDE) | ((bits)x & SIGN));
+    for (int i = 0; i < 4; i++) __builtin_memcpy(rows + i, table + at[i], sizeof(numbers));
+    const numbers a = MIX(rows[0], rows[1], 0, 4, 2, 6), b = MIX(rows[0], rows[1], 1, 5, 3, 7);
+    const numbers c = MIX(rows[2], rows[3], 0, 4, 2, 6), d = MIX(rows[2], rows[3], 1, 5, 3, 7);
+    found[0] = MIX(a, c, 0, 1, 4, 5);
+    found[1] = MIX(b, d, 0, 1, 4, 5);
+    found[2] = MIX(a, c, 2, 3, 6, 7);
+    found[3] = MIX(b, d, 2, 3, 6, 7);
 }}
 
-/* k ln 2 + log(c) + log(z / c) for x = 2 ** k z, by a c near z in the table and a polynomial; a longer one near 1.
-   The table begins with ln 2 in two parts and the coefficients of both. */
-static inline __attribute__((always_inline)) numbers log_of(const float64 *table, numbers x)
+/* Numbers for which the vector code does not do. */
+#define ONE_BY_ONE(where, value) \\
+    const bits odd_ones = where; \\
+    if (ANY(odd_ones)) \\
+        for (int i = 0; i < 4; i++) \\
+            if (odd_ones[i]) found[i] = value;
+
+{EXPONENTIALS}
+{SINES}
+{TANH}
+static inline __attribute__((always_inline)) numbers numbers_at(const char *x, int64 stride, int count)
 {{
-    const bits from = (bits)x - 0x3fe6000000000000LL, place = (from >> 45) & 127, power = from >> 52;
-    const float64 *const a = table + 18 + 2 * place[0], *const b = table + 18 + 2 * place[1];
-    const float64 *const c = table + 18 + 2 * place[2], *const d = table + 18 + 2 * place[3];
-    const numbers inverse = {{a[0], b[0], c[0], d[0]}}, of_c = {{a[1], b[1], c[1], d[1]}};
-    const numbers k = (numbers)(power + 0x4338000000000000LL) - 0x1.8p52;
-    const numbers z = (numbers)((bits)x - (power << 52));
-    const numbers w = FMA(k, ALL(table[0]), of_c), r = FMA(z, inverse, ALL(-1.0)), sum = r + w, r2 = r * r;
-    const numbers low = FMA(r2, ALL(table[2]), FMA(k, ALL(table[1]), (w - sum) + r));
-    const numbers odd = FMA(FMA(r, ALL(table[6]), ALL(table[5])), r2, FMA(ALL(table[4]), r, ALL(table[3])));
-    numbers found = FMA(r * r2, odd, low) + sum;
-    const bits near = ((bits)x >= 0x3fee000000000000LL) & ((bits)x < 0x3ff1090000000000LL);
-    if (ANY(near)) {{
-        const float64 *const e = table + 7;
-        const numbers s = x - 1.0, s2 = s * s, s3 = s * s2;
-        const numbers first = FMA(s2, ALL(e[3]), FMA(ALL(e[2]), s, ALL(e[1])));
-        const numbers second = FMA(s2, ALL(e[6]), FMA(ALL(e[5]), s, ALL(e[4])));
-        const numbers third = FMA(s3, ALL(e[10]), FMA(s2, ALL(e[9]), FMA(ALL(e[8]), s, ALL(e[7]))));
-        const numbers rest = FMA(FMA(third, s3, second), s3, first);
-        const numbers high = FMA(ALL(-0x1p27), s, FMA(s, ALL(0x1p27), s)), square = high * high;
-        const numbers most = FMA(square, ALL(e[0]), s), left = FMA(square, ALL(e[0]), s - most);
-        const numbers less = FMA(ALL(e[0]) * (s - high), s + high, left);
-        found = choice(near, most + FMA(rest, s3, less), found);
-    }}
-    const bits odd_ones = ((bits)x < 0x0010000000000000LL) | ((bits)x >= 0x7ff0000000000000LL);
-    if (ANY(odd_ones))
-        for (int i = 0; i < 4; i++)
-            if (odd_ones[i]) found[i] = log(x[i]);
-    return found;
+    numbers v = {{0}};
+    if (stride == sizeof(float64) && count == 4) __builtin_memcpy(&v, x, sizeof(v));
+    else for (int k = 0; k < count; k++) v[k] = *(const float64 *)(x + k * stride);
+    return v;
 }}
 
-#define LOOP(NAME_OF, FUNCTION) \\
+#define LOOP(NAME_OF, INPUTS, FOUND) \\
 static void NAME_OF(char **G, const int64 *dims, const int64 *strides, void *table) \\
 {{ \\
-    const int64 n = dims[0], in = strides[0], out = strides[1]; \\
-    const char *x = G[0]; \\
-    char *y = G[1]; \\
-    int64 i = 0; \\
-    if (in == sizeof(float64) && out == in) \\
-        for (; i + 4 <= n; i += 4, x += 4 * in, y += 4 * out) {{ \\
-            numbers v; \\
-            __builtin_memcpy(&v, x, sizeof(v)); \\
-            v = FUNCTION(table, v); \\
-            __builtin_memcpy(y, &v, sizeof(v)); \\
-        }} \\
-    for (; i < n; i += 4, x += 4 * in, y += 4 * out) {{ \\
-        const int left = n - i < 4 ? (int)(n - i) : 4; \\
-        numbers v = {{0}}; \\
-        for (int k = 0; k < left; k++) v[k] = *(const float64 *)(x + k * in); \\
-        v = FUNCTION(table, v); \\
-        for (int k = 0; k < left; k++) *(float64 *)(y + k * out) = v[k]; \\
+    const int64 n = dims[0]; \\
+    for (int64 i = 0; i < n; i += 4) {{ \\
+        const int count = n - i < 4 ? (int)(n - i) : 4; \\
+        const numbers x = numbers_at(G[0] + i * strides[0], strides[0], count); \\
+        const numbers y = INPUTS > 1 ? numbers_at(G[1] + i * strides[1], strides[1], count) : x; \\
+        const numbers found = FOUND; \\
+        char *const out = G[INPUTS] + i * strides[INPUTS]; \\
+        if (strides[INPUTS] == sizeof(float64) && count == 4) __builtin_memcpy(out, &found, sizeof(found)); \\
+        else for (int k = 0; k < count; k++) *(float64 *)(out + k * strides[INPUTS]) = found[k]; \\
     }} \\
 }}
-LOOP(exp_float64, exp_of)
-LOOP(tanh_float64, tanh_of)
-LOOP(log_float64, log_of)
+LOOP(exp_float64, 1, exp_of(table, x))
+LOOP(tanh_float64, 1, tanh_of(table, x))
+LOOP(log_float64, 1, log_of(table, x))
+LOOP(sin_float64, 1, sin_of(table, x))
+LOOP(cos_float64, 1, cos_of(table, x))
+LOOP(all_powers, 2, power_of(table, x, y))
+
+/* As in NumPy's loop, some exponents that are the same for all numbers are no matter of logarithms. */
+static void power_float64(char **G, const int64 *dims, const int64 *strides, void *table)
+{{
+    const float64 y = *(const float64 *)G[1];
+    if (strides[1] || !(y == 2 || y == 1 || y == 0.5 || y == 0 || y == -1)) {{
+        all_powers(G, dims, strides, table);
+        return;
+    }}
+    for (int64 i = 0; i < dims[0]; i++) {{
+        const float64 x = *(const float64 *)(G[0] + i * strides[0]);
+        *(float64 *)(G[2] + i * strides[2]) = y == 2 ? x * x : y == 1 ? x : y == 0.5 ? sqrt(x) : y == 0 ? 1 : 1 / x;
+    }}
+}}
 #else
 #define exp_float64 0
 #define tanh_float64 0
 #define log_float64 0
+#define sin_float64 0
+#define cos_float64 0
+#define power_float64 0
 #endif
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
     F[0] = exp_float64; F[1] = tanh_float64; F[2] = log_float64;
+    F[3] = sin_float64; F[4] = cos_float64; F[5] = power_float64;
     return {len(_FUNCTIONS)};
 }}
 """
@@ -194,13 +159,13 @@ def library() -> Build:
 
 def ask_for_vectors(loops: Iterable[tuple[str, tuple[str, ...]]]) -> None:
     """Start to compile the functions of this file if a kernel with these loops may call them."""
-    if any(name in _FUNCTIONS and dtypes == _DTYPES for name, dtypes in loops):
+    if any(_DTYPES.get(name) == dtypes for name, dtypes in loops):
         library().poll()
 
 
 def put_vectors(loops: Iterable[tuple[str, tuple[str, ...]]], pointers: MutableSequence[Any]) -> None:
     """Put loops of this file in place of NumPy's, where these are better.  pointers: of each loop and of its data."""
-    wanted = [(slot, name) for slot, (name, dtypes) in enumerate(loops) if name in _FUNCTIONS and dtypes == _DTYPES]
+    wanted = [(slot, name) for slot, (name, dtypes) in enumerate(loops) if _DTYPES.get(name) == dtypes]
     for slot, name in wanted:
         plain = pointers[2 * slot] or 0, pointers[2 * slot + 1] or 0
         pointers[2 * slot], pointers[2 * slot + 1] = vector_loop(name, plain)
@@ -209,29 +174,31 @@ def put_vectors(loops: Iterable[tuple[str, tuple[str, ...]]], pointers: MutableS
 @cache
 def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
     """The addresses of a loop and of its data: of this file's, or of NumPy's, which is given, if that is better."""
-    if library().poll(_PATIENCE) is None:
+    table = _FUNCTIONS[name]()
+    if table is None or library().poll(_PATIENCE) is None:
         return plain
-    own = library().addresses(len(_FUNCTIONS))[_FUNCTIONS.index(name)], _table(name)
-    return own if all(own) and _is_better(own, plain) else plain
+    own = library().addresses(len(_FUNCTIONS))[[*_FUNCTIONS].index(name)], int(table.ctypes.data)
+    return own if all(own) and _is_better(own, plain, name == "power") else plain
 
 
-def _table(name: str) -> int:
-    """The address of the table that a loop reads; 0 if there is none."""
-    if name == "tanh":
-        return tanh_address("float64")
-    table = _powers() if name == "exp" else _logarithms()
-    return 0 if table is None else int(table.ctypes.data)
+def _is_better(own: tuple[int, int], plain: tuple[int, int], two: bool = False) -> bool:
+    """Whether one loop has the bits of another, for numbers of all kinds, and takes clearly less time.
 
-
-def _is_better(own: tuple[int, int], plain: tuple[int, int]) -> bool:
-    """Whether one loop has the bits of another, for numbers of all kinds, and takes clearly less time."""
-    x, found = _numbers(), np.empty((2, _COUNT))
-    for (loop, data), out in zip((own, plain), found, strict=True):
-        call_of(loop, (x, out), (_COUNT,), (x.itemsize, x.itemsize), data)()
-    if not same_bits(*found):
-        return False
+    two: whether they have two inputs.
+    """
+    every: list[tuple[np.ndarray[Any, Any], ...]] = [(_numbers(),)]
+    if two:
+        x, exponents = np.abs(_numbers()), np.roll(_numbers(), _COUNT // 3)
+        every = [(x, exponents), (-x, np.rint(exponents)), *((x, np.array([y])) for y in _EXPONENTS)]
+    found = np.empty((2, _COUNT))
+    for given in every:
+        for (loop, data), out in zip((own, plain), found, strict=True):
+            call_of(loop, (*given, out), (_COUNT,), (*(8 * (x.size > 1) for x in given), 8), data)()
+        if not same_bits(*found):
+            return False
     x = np.linspace(0.01, 8, _TIMED)
-    timed = [call_of(loop, (x, found[0]), (_TIMED,), (x.itemsize, x.itemsize), data) for loop, data in (own, plain)]
+    arrays = (x, x, found[0]) if two else (x, found[0])
+    timed = [call_of(loop, arrays, (_TIMED,), (8,) * len(arrays), data) for loop, data in (own, plain)]
     return least_seconds(timed[0]) < _GAIN * least_seconds(timed[1])
 
 
@@ -240,45 +207,9 @@ def _numbers() -> np.ndarray[Any, Any]:
     words = np.arange(1, _COUNT + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    found: np.ndarray[Any, Any] = words.view("int64") * 2.0**-63 * np.resize([1e-9, 0.01, 1, 30, 800, 1], _COUNT)
+    found: np.ndarray[Any, Any] = words.view("int64") * 2.0**-63 * np.resize(_SIZES, _COUNT)
     found[3::24] = 1 + 0.06 * found[3::24] / 30
     found[5::6] = words.view("float64")[5::6]
-    odd = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, 512.0, -745.2, 709.8]
+    odd = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 5e-324, 512.0, -745.2, 709.8, 2.5, -1e8]
     found[::101] = np.resize(odd, found[::101].size)
     return found
-
-
-@cache
-def _logarithms() -> np.ndarray[Any, Any] | None:
-    """A copy of the C library's table for `log`, found by its first numbers; None if there is none."""
-    try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/libm.so" in line or "/libm-" in line}
-        data = b"".join(Path(path).read_bytes() for path in sorted(paths))
-    except (OSError, IndexError):
-        return None
-    place = data.find(np.array([float.fromhex(x) for x in _LN2], "<f8").tobytes())
-    if place < 0 or len(data) < place + 8 * _TABLE:
-        return None
-    return np.frombuffer(data[place : place + 8 * _TABLE], "<f8").copy()
-
-
-@cache
-def _powers() -> np.ndarray[Any, Any]:
-    """What is rounded off, relatively, and the rounded power 2 ** (k / 128), less k << 45 in its bits, for each k.
-
-    >>> _powers()[:2].tolist()
-    [0.0, 1.0]
-    """
-    one = 1 << _DIGITS
-    root = 2 * one
-    for _ in range(7):
-        root = isqrt(root * one)
-    table, power = np.empty((128, 2)), one
-    for k in range(128):
-        rounded = power / one
-        over, under = rounded.as_integer_ratio()
-        table[k] = (power * under - over * one) / (over * one), rounded
-        power = power * root // one
-    table.view("int64")[:, 1] -= np.arange(128) << 45
-    return table.ravel()

@@ -1,4 +1,4 @@
-"""The hyperbolic tangent of one number, computed as by NumPy's loop, with the coefficients in NumPy's shared library.
+"""The hyperbolic tangent, of one number or four, computed as by NumPy's loop, with the coefficients in its library.
 
 NumPy's loop has vector code for it: a polynomial around the centre of one of some intervals.  For one number, most of
 its time is overhead.  The coefficients are found in the file of the library by the centres, whose bits are evenly
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["tanh_address", "tanh_text"]
+__all__ = ["TANH", "tanh_address", "tanh_table", "tanh_text"]
 
 _LAYOUTS = {"float64": (0x3FCC << 48, 8 << 48, 14, 16), "float32": (0x3D700000, 0x200000, 30, 6)}
 """For each dtype: the bits of the first centre other than 0, the distance to the next, their number, and the degree."""
@@ -47,9 +47,32 @@ static inline T tanh_T(const T *table, T x)
 }
 """
 
+TANH = """\
+#define LAST 0x78000000000000LL
+/* A polynomial around the centre of one of 16 intervals; its coefficients lie side by side. */
+static inline __attribute__((always_inline)) numbers tanh_of(const float64 *table, numbers x)
+{
+    const bits top = (bits)x & 0x7ff8000000000000LL, place = top - 0x3fc0000000000000LL;
+    const bits last = {LAST, LAST, LAST, LAST}, above = place & (place > 0), far = above > last;
+    const bits at = ((above & ~far) | (last & far)) >> 51;
+    numbers c[18];
+    UNROLLED
+    for (int k = 0; k < 16; k += 4) columns(table, 18 * at + k, c + k);
+    columns(table, 18 * at + 14, c + 14);
+    const numbers y = (numbers)((bits)x & MAGNITUDE) - c[0];
+    numbers found = c[17];
+    UNROLLED
+    for (int k = 16; k >= 1; k--) found = FMA(found, y, c[k]);
+    const bits huge = top > 0x7fe0000000000000LL;
+    found = choice(huge, choice(x == x, ALL(1.0), x), found);
+    return (numbers)(((bits)found & MAGNITUDE) | ((bits)x & SIGN));
+}
+"""
+"""`tanh_of(table, x)` of double precision, in the words of `vector_functions.py`."""
+
 
 @cache
-def _table(dtype: str) -> np.ndarray[Any, Any] | None:
+def tanh_table(dtype: str = "float64") -> np.ndarray[Any, Any] | None:
     """For each interval, its centre and its coefficients, lowest power first; None if not found."""
     start, distance, count, degree = _LAYOUTS[dtype]
     centres = np.array([0, *(start + k * distance for k in range(count)), 0], f"u{np.dtype(dtype).itemsize}")
@@ -75,7 +98,7 @@ def tanh_address(dtype: str) -> int:
     >>> tanh_address("int64")
     0
     """
-    table = _table(dtype) if dtype in _LAYOUTS else None
+    table = tanh_table(dtype) if dtype in _LAYOUTS else None
     return 0 if table is None else table.ctypes.data
 
 
