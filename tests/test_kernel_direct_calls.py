@@ -136,7 +136,7 @@ def test_the_loop_is_called_where_coefficients_differ(dtype: str, monkeypatch: A
     x = T.TensorType(dtype, (None,))("x")
     values = drawn(dtype, 1)
     for other in (np.full((32, 18), 0.5, dtype), None):
-        monkeypatch.setattr(scanopt.backends.kernels.written_tanh, "_table", lambda _, other=other: other)
+        monkeypatch.setattr(scanopt.backends.kernels.written_tanh, "tanh_table", lambda _, other=other: other)
         scanopt.backends.kernels.direct_calls._found.cache_clear()
         scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
         half = T.constant(0.5, dtype=dtype)
