@@ -225,7 +225,7 @@ class Shim:
         if not path.exists():
             whole = f"{PRELUDE}{text}\nstatic void kernel_of(long long *a) {{ scanopt_kernel({given}); }}"
             source.write_text(whole + POSTLUDE)
-            flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-x", "c++"]
+            flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-nostdinc++", "-x", "c++"]
             subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
         at_once = TOGETHER if "atomicAdd" in text or "grid_barrier" in text else 1
         run, fixed = ctypes.CDLL(str(path)).run, not fibers or at_once > 1 or "#define ROWS" in text
