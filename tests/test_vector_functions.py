@@ -13,13 +13,15 @@ from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.trials import call_of, same_bits
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
-FUNCTIONS = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "sin": np.sin, "cos": np.cos}
+FUNCTIONS = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "sin": np.sin, "cos": np.cos,
+             "log1p": np.log1p}  # fmt: skip
+TWO = {"power": np.power, "logaddexp": np.logaddexp}
 
 
 def loop_of(name):
     """NumPy's loop, and that of the file with its data; skips where the processor has none."""
     assert vector_functions.library().poll(120)
-    plain = inner_loop(name, ("float64",) * (3 if name == "power" else 2))
+    plain = inner_loop(name, ("float64",) * (3 if name in TWO else 2))
     found = vector_functions.vector_loop(name, plain)
     if found == plain:
         pytest.skip("NumPy's loop is as fast here, or has other bits")
@@ -64,34 +66,38 @@ def test_all_lengths_and_strides(name):
     assert same_bits(x, expected)
 
 
-def test_every_power_has_the_bits_of_numpy():
-    _, (loop, data) = loop_of("power")
+@pytest.mark.parametrize("name", TWO)
+def test_every_two_numbers_have_the_bits_of_numpy(name):
+    _, (loop, data) = loop_of(name)
     with np.errstate(all="ignore"):
         for seed in range(4):
             x, y, z = (numbers(250_000, seed + 10 * k) for k in range(3))
-            for a, b in ((abs(x), y), (abs(x), z), (x, np.rint(y)), (x + 1, x[::-1])):
+            y[::7], z[::9] = x[::7], -np.inf
+            for a, b in ((abs(x), y), (abs(x), z), (x, np.rint(y)), (x + 1, x[::-1]), (x, z), (z, x)):
                 found = np.empty_like(x)
                 call_of(loop, (a, b, found), (x.size,), (8, b.strides[0], 8), data)()
-                assert same_bits(found, np.power(a, b))
+                assert same_bits(found, TWO[name](a, b))
 
 
-@pytest.mark.parametrize("exponent", [2.0, 1.0, 0.5, 0.0, -1.0, 3.0, -0.5, 1e-300, np.inf, np.nan])
-def test_powers_with_one_exponent_or_base(exponent):
-    _, (loop, data) = loop_of("power")
-    one = np.array([exponent])
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("number", [2.0, 1.0, 0.5, 0.0, -1.0, 3.0, -0.5, 1e-300, np.inf, -np.inf, np.nan])
+def test_one_number_with_all(number, name):
+    _, (loop, data) = loop_of(name)
+    one = np.array([number])
     for count in range(10):
         x, out = numbers(40, count), np.full(40, 7.0)
         for given, steps in (((x, one), (16, 0)), ((one, x), (0, 8)), ((one, one), (0, 0))):
             call_of(loop, (*given, out), (count,), (*steps, 8), data)()
             a, b = (np.lib.stride_tricks.as_strided(v, (count,), (s,)) for v, s in zip(given, steps, strict=True))
             with np.errstate(all="ignore"):
-                assert same_bits(out[:count], np.power(a, b, out=np.empty(count)))
+                assert same_bits(out[:count], TWO[name](a, b, out=np.empty(count)))
             assert (out[count:] == 7).all()
 
 
 @pytest.mark.parametrize(
     "f", [T.tanh, T.sigmoid, T.exp, lambda x: T.log(abs(x) + 0.5), lambda x: T.softmax(x[None])[0], T.sin,
-          lambda x: T.cos(20 * x), lambda x: abs(x) ** 1.3, lambda x: 1.7**x]
+          lambda x: T.cos(20 * x), lambda x: abs(x) ** 1.3, lambda x: 1.7**x,
+          T.softplus, lambda x: T.logaddexp(x, x[::-1]), lambda x: T.log1p(abs(x))]
 )  # fmt: skip
 def test_kernels_that_call_them_have_the_bits_of_array_steps(f):
     u, s = T.dmatrix("u"), T.dvector("s")

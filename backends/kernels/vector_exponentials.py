@@ -1,4 +1,4 @@
-"""`exp`, `log` and `power` of double precision for four numbers at a time, with the bits of the GNU C library.
+"""Exponentials, logarithms and powers of doubles for four numbers at a time, with the bits of the GNU C library.
 
 They are computed by the operations of Szabolcs Nagy's functions, in their order: with the powers of 2 ** (1 / 128),
 which are computed here, and with the library's tables of logarithms, which are found in its file.
@@ -43,8 +43,9 @@ static inline __attribute__((always_inline)) numbers exp_from(const float64 *tab
 static inline __attribute__((always_inline)) numbers exp_of(const float64 *table, numbers x)
 {
     const numbers whole = WHOLE(x);
-    numbers found = exp_from(table, whole, LEFT(x, whole));
-    ONE_BY_ONE(((bits)x & MAGNITUDE) >= (bits)ALL(512.0), exp(x[i]))
+    const bits none = x < -746.0;
+    numbers found = choice(none, ALL(0.0), exp_from(table, whole, LEFT(x, whole)));
+    ONE_BY_ONE(~none & (((bits)x & MAGNITUDE) >= (bits)ALL(512.0)), exp(x[i]))
     return found;
 }
 
@@ -79,6 +80,46 @@ static inline __attribute__((always_inline)) numbers log_of(const float64 *table
     return found;
 }
 
+/* k ln 2 + log(1 + f) for 1 + x = 2 ** k (1 + f), with c for what is rounded off in that sum, as by the C library's
+   function, which is that of Sun Microsystems. */
+static inline __attribute__((always_inline)) numbers log1p_of(const float64 *table, numbers x)
+{
+    (void)table;
+    const bits size = (bits)x & MAGNITUDE;
+    const bits near = ((bits)x < 0x3fda827a00000000LL) & (((bits)x > 0) | ((bits)x < (bits)ALL(-0x1.2bec4p-2)));
+    const numbers sum = 1.0 + x;
+    bits top = (bits)sum >> 52;
+    const bits upper = (bits)sum & 0xfffffffffffffLL, high = ~near & (upper >= 0x6a09e00000000LL);
+    numbers c = choice(top > 1023, 1.0 - (sum - x), x - (sum - 1.0)) / sum;
+    const numbers reduced = (numbers)(upper | ((0x3ff0000000000000LL & ~high) | (0x3fe0000000000000LL & high)));
+    const numbers f = choice(near, x, reduced - 1.0);
+    top = ~near & (top - 1023 - high);
+    c = choice(near, ALL(0.0), c);
+    const numbers k = (numbers)(top + 0x4338000000000000LL) - 0x1.8p52, half = 0.5 * f * f;
+    const numbers s = f / (2.0 + f), z = s * s, z2 = z * z, z4 = z2 * z2;
+    const numbers second = FMA(z, ALL(0x1.2492494229359p-2), ALL(0x1.999999997fa04p-2));
+    const numbers third = FMA(z, ALL(0x1.7466496cb03dep-3), ALL(0x1.c71c51d8e78afp-3));
+    const numbers fourth = FMA(z, ALL(0x1.2f112df3e5244p-3), ALL(0x1.39a09d078c69fp-3));
+    const numbers first = FMA(z, ALL(0x1.5555555555593p-1), z2 * second);
+    const numbers r = s * (FMA(z2 * z4, fourth, FMA(z4, third, first)) + half);
+    const numbers low = FMA(k, ALL(0x1.a39ef35793c76p-33), c) + r;
+    const bits tiny_f = ~near & ((upper < 0x100000000LL) | (upper >= 0xffffd00000000LL));
+    numbers found = choice(top == 0, f - (half - r), FMA(k, ALL(0x1.62e42feep-1), -(half - low - f)));
+    const numbers small = choice(size < 0x3c90000000000000LL, x, FMA(x * x, ALL(-0.5), x));
+    found = choice(size < 0x3e20000000000000LL, small, found);
+    ONE_BY_ONE(tiny_f | (x <= -1.0) | (size >= 0x4340000000000000LL), log1p(x[i]))
+    return found;
+}
+
+/* The greater one and log(1 + exp(-|x - y|)), as NumPy's function. */
+static inline __attribute__((always_inline)) numbers logaddexp_of(const float64 *table, numbers x, numbers y)
+{
+    const numbers apart = x - y, less = (numbers)((bits)apart | SIGN);
+    const bits equal = x == y;
+    const numbers part = exp_of(table, choice(equal, ALL(-1.0), less));
+    return choice(equal, x + 0x1.62e42fefa39efp-1, choice(apart > 0, x, y) + log1p_of(table, part));
+}
+
 /* exp(y log(|base|)), signed, where the logarithm has a second part for what is rounded off.
    The table: that of exp_of, ln 2 in two parts, the coefficients, the logarithms. */
 static inline __attribute__((always_inline)) numbers power_of(const float64 *table, numbers base, numbers y)
@@ -110,7 +151,7 @@ static inline __attribute__((always_inline)) numbers power_of(const float64 *tab
     return found;
 }
 """
-"""`exp_of(table, x)`, `log_of(table, x)` and `power_of(table, x, y)`, in the words of `vector_functions.py`."""
+"""`exp_of`, `log_of`, `log1p_of`, `logaddexp_of` and `power_of`, in the words of `vector_functions.py`."""
 
 
 @cache

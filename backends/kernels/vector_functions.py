@@ -26,9 +26,12 @@ __all__ = ["ask_for_vectors", "library", "put_vectors", "vector_loop"]
 
 _FUNCTIONS: dict[str, Callable[[], np.ndarray[Any, Any] | None]] = {
     "exp": powers, "tanh": tanh_table, "log": logarithms, "sin": sines, "cos": sines, "power": powers_and_logarithms,
+    "log1p": powers, "logaddexp": powers,
 }  # fmt: skip
 """The table that each function reads, in the order of the text below."""
-_DTYPES = {name: ("float64",) * (3 if name == "power" else 2) for name in _FUNCTIONS}
+_TWO = ("power", "logaddexp")
+"""Those of two numbers."""
+_DTYPES = {name: ("float64",) * (3 if name in _TWO else 2) for name in _FUNCTIONS}
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
 _COUNT, _TIMED = 10_000, 1_000
@@ -58,6 +61,7 @@ typedef int64 bits __attribute__((vector_size(32)));
 #endif
 float64 exp(float64);
 float64 log(float64);
+float64 log1p(float64);
 float64 pow(float64, float64);
 float64 sin(float64);
 float64 cos(float64);
@@ -119,6 +123,8 @@ LOOP(tanh_float64, 1, tanh_of(table, x))
 LOOP(log_float64, 1, log_of(table, x))
 LOOP(sin_float64, 1, sin_of(table, x))
 LOOP(cos_float64, 1, cos_of(table, x))
+LOOP(log1p_float64, 1, log1p_of(table, x))
+LOOP(logaddexp_float64, 2, logaddexp_of(table, x, y))
 LOOP(all_powers, 2, power_of(table, x, y))
 
 /* As in NumPy's loop, some exponents that are the same for all numbers are no matter of logarithms. */
@@ -141,11 +147,14 @@ static void power_float64(char **G, const int64 *dims, const int64 *strides, voi
 #define sin_float64 0
 #define cos_float64 0
 #define power_float64 0
+#define log1p_float64 0
+#define logaddexp_float64 0
 #endif
 int64 {NAME}(char **G, const int64 *N, void **F)
 {{
     F[0] = exp_float64; F[1] = tanh_float64; F[2] = log_float64;
     F[3] = sin_float64; F[4] = cos_float64; F[5] = power_float64;
+    F[6] = log1p_float64; F[7] = logaddexp_float64;
     return {len(_FUNCTIONS)};
 }}
 """
@@ -178,7 +187,7 @@ def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
     if table is None or library().poll(_PATIENCE) is None:
         return plain
     own = library().addresses(len(_FUNCTIONS))[[*_FUNCTIONS].index(name)], int(table.ctypes.data)
-    return own if all(own) and _is_better(own, plain, name == "power") else plain
+    return own if all(own) and _is_better(own, plain, name in _TWO) else plain
 
 
 def _is_better(own: tuple[int, int], plain: tuple[int, int], two: bool = False) -> bool:
@@ -189,7 +198,8 @@ def _is_better(own: tuple[int, int], plain: tuple[int, int], two: bool = False) 
     every: list[tuple[np.ndarray[Any, Any], ...]] = [(_numbers(),)]
     if two:
         x, exponents = np.abs(_numbers()), np.roll(_numbers(), _COUNT // 3)
-        every = [(x, exponents), (-x, np.rint(exponents)), *((x, np.array([y])) for y in _EXPONENTS)]
+        every = [(x, exponents), (-x, np.rint(exponents)), (x, x), (x, np.roll(x, 8))]
+        every += [(x, np.array([y])) for y in _EXPONENTS]
     found = np.empty((2, _COUNT))
     for given in every:
         for (loop, data), out in zip((own, plain), found, strict=True):
@@ -197,7 +207,7 @@ def _is_better(own: tuple[int, int], plain: tuple[int, int], two: bool = False) 
         if not same_bits(*found):
             return False
     x = np.linspace(0.01, 8, _TIMED)
-    arrays = (x, x, found[0]) if two else (x, found[0])
+    arrays = (x, x[::-1].copy(), found[0]) if two else (x, found[0])
     timed = [call_of(loop, arrays, (_TIMED,), (8,) * len(arrays), data) for loop, data in (own, plain)]
     return least_seconds(timed[0]) < _GAIN * least_seconds(timed[1])
 
