@@ -1,10 +1,11 @@
 """Functions of double precision for four numbers at a time, with the bits of NumPy's loops, where these are slow.
 
-NumPy brings vector functions for processors with AVX-512.  For others most of its loops call the C library for each
-number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they are computed by the
-same operations in the same order: as by the GNU C library (`vector_exponentials.py`, `vector_sines.py`), or with the
-coefficients in NumPy's library (`written_tanh.py`).  A trial compares the bits and the times of a loop with NumPy's;
-kernels call it only if it has the same bits for some ten thousand numbers and takes less time.
+NumPy brings vector functions for processors with AVX-512, but none of `logaddexp`.  For others most of its loops call
+the C library for each number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they
+are computed by the same operations in the same order: as by the GNU C library (`vector_exponentials.py`,
+`vector_sines.py`), or with the coefficients in NumPy's library (`written_tanh.py`).  A trial compares the bits and the
+times of a loop with NumPy's; kernels call it only if it has the same bits for some ten thousand numbers and takes less
+time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.trials import call_of, least_seconds, same_bits
 from scanopt.backends.kernels.vector_exponentials import EXPONENTIALS, logarithms, powers, powers_and_logarithms
 from scanopt.backends.kernels.vector_sines import SINES, sines
@@ -31,7 +33,9 @@ _FUNCTIONS: dict[str, Callable[[], np.ndarray[Any, Any] | None]] = {
 """The table that each function reads, in the order of the text below."""
 _TWO = ("power", "logaddexp")
 """Those of two numbers."""
-_DTYPES = {name: ("float64",) * (3 if name in _TWO else 2) for name in _FUNCTIONS}
+_WANTED = ("logaddexp",) if has("AVX512F") else tuple(_FUNCTIONS)
+"""Those that may be better than NumPy's on this processor."""
+_DTYPES = {name: ("float64",) * (3 if name in _TWO else 2) for name in _WANTED}
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
 _COUNT, _TIMED = 10_000, 1_000
@@ -44,7 +48,7 @@ _PATIENCE = 2.0
 """Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
 _TEXT = f"""\
 typedef long long int64; typedef double float64;
-#if defined(__AVX2__) && defined(__FMA__) && !defined(__AVX512F__)
+#if defined(__AVX2__) && defined(__FMA__)
 typedef float64 numbers __attribute__((vector_size(32)));
 typedef int64 bits __attribute__((vector_size(32)));
 #define FMA(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
