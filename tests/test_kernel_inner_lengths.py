@@ -8,7 +8,7 @@ import pytest
 from random_inner_loops import RandomInnerLoops
 
 import scanopt.tensor as T
-from scanopt import jit, lax, tree
+from scanopt import function, jit, lax, scan, tree
 from scanopt.backends.kernels.loop_report import ONCE
 
 RNG = np.random.default_rng(8)
@@ -242,6 +242,31 @@ def test_the_greatest_of_nothing_is_an_error_and_a_fold_of_nothing_is_not() -> N
     found, x = jit(f, backend="c", fp="exact"), RNG.normal(size=4)
     for k in ([1, 4, 2], [1, 0, 2]):
         assert outcome(found, (x, np.array(k))) == outcome(found.unoptimized, (x, np.array(k)))
+
+
+WHOLE = {
+    "sorted": lambda p, x: T.sort(p)[0],
+    "first": lambda p, x: p[0],
+    "joined": lambda p, x: T.concatenate([p, x])[3],
+    "summed": lambda p, x: T.sum(p),
+    "counted": lambda p, x: p.shape[0],
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "auto"])
+@pytest.mark.parametrize("whole", WHOLE)
+def test_parts_that_are_read_row_by_row_and_whole(whole: str, backend: str) -> None:
+    """What is computed of a part that is made because others read it whole is made, too: this did not compile."""
+    x, a, b = T.dvector("x"), T.lvector("a"), T.lvector("b")
+
+    def step(a: Any, b: Any, x: Any) -> Any:
+        p = x[a:b]
+        state, _ = scan(lambda t, s: T.tanh(s * t), T.exp(p) * 2, np.float64(0.5))
+        return state[-1] + WHOLE[whole](p, x)
+
+    f = function([x, a, b], scan(step, [a, b], non_sequences=x)[0], backend=backend, fp="exact")
+    arguments = RNG.normal(size=40), np.arange(1, 30), np.arange(4, 33)
+    assert outcome(f, arguments) == outcome(f.unoptimized, arguments)
 
 
 @pytest.mark.share(20)

@@ -89,7 +89,10 @@ def _is_by_element(x: Compute, rows: Collection[str], types: Types) -> bool:
 
 
 def _read_by_loops(rows: Mapping[str, Compute], steps: Sequence[Step], wanted: Collection[str]) -> dict[str, Compute]:
-    """The arrays of which nothing is read but rows, by loops, lengths, and elements, by others of these arrays."""
+    """The arrays of which nothing is read but rows, by loops, lengths, and elements, by others of these arrays.
+
+    An array that is made all the same is read whole, so what is computed from it is made, too.
+    """
     found, gone = dict(rows), {*wanted}
     for x in steps:
         if isinstance(x, Loop):
@@ -101,6 +104,7 @@ def _read_by_loops(rows: Mapping[str, Compute], steps: Sequence[Step], wanted: C
     while lost := found.keys() & gone:
         for name in lost:
             gone.update(found.pop(name).args)
+        gone.update(y.out for y in found.values() if any(a in rows and a not in found for a in y.args))
     return found
 
 
