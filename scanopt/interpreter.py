@@ -60,7 +60,9 @@ def read_value(variable: Variable, value: Any) -> Array:
     found = TensorType(data.dtype.name, data.shape)
     data = _cast(variable, value, data)
     if data.ndim != variable.ndim:
-        raise TypeError(f"{describe(variable)} needs {variable.ndim} axes, found {found}")
+        raise TypeError(
+            f"{describe(variable)} needs {variable.ndim} ax{'i' if variable.ndim == 1 else 'e'}s, found {found}"
+        )
     if not variable.type.accepts(TensorType(data.dtype.name, data.shape)):
         lengths = [*zip(variable.type.shape, data.shape, strict=True)]
         axis = next(i for i, (n, m) in enumerate(lengths) if n not in (None, m))

@@ -81,6 +81,13 @@ CASES: dict[str, list[Case]] = {
         Case("scan(lambda x: None, x)", TypeError, ["returned None", "return"]),
         Case("scan(lambda x: [x, None], x)", TypeError, ["result 1 of the step is None"]),
         Case('scan(lambda x: "x", x)', TypeError, ["result 0 of the step", "'x'"]),
+        Case("scan(lambda x: (v for v in [x]), x)", TypeError, ["found a generator; write a list in its place (scan"]),
+        Case("scan(lambda x: {x}, x)", TypeError, ["found {'x[t]' float64[]} (set); write a list in its place (scan"]),
+        Case(
+            'scan(lambda x, h: {"h": x + h}, x, 0.0)',
+            TypeError,
+            ["updates 'h' (str), which is not a shared variable; outputs are returned in a list", "scanopt.loop"],
+        ),
         Case("scan(lambda x: [[x, x], x], x)", TypeError, ["result 0 of the step is a list of arrays", "flat list"]),
         Case("scan(lambda: {W: W + 1.5j}, n_steps=3)", TypeError, ["'W' float64", "complex128", "astype('float64')"]),
         Case("scan(lambda: {x: x + 1}, n_steps=3)", TypeError, ["updates", "'x'", "not a shared variable"]),
@@ -103,7 +110,7 @@ CASES: dict[str, list[Case]] = {
         Case(
             "scan(lambda x, h: [h + x, x], x, outputs_info=0.0)",
             ValueError,
-            ["describes 1 outputs", "returned 2", "None"],
+            ["describes 1 output but", "returned 2", "None"],
         ),
         Case(
             "scan(lambda x, h: h + x, x, outputs_info=[0.0, None])", ValueError, ["describes 2 outputs", "returned 1"]
@@ -275,6 +282,19 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "Other arguments": [
+        Case("scan(lambda x, w: x, x, non_sequences=[None])", TypeError, ["array, found None (NoneType) (scan at"]),
+        Case(
+            "scan(lambda x, w: x * w['a'], x, non_sequences={'a': s})",
+            TypeError,
+            ["non_sequences[0] must be an array, found {'a': 's' float64[]} (dict); pass the arrays in it one by one"],
+        ),
+        Case(
+            "scan(lambda x, w: x, x, non_sequences=np.array([1, None]))",
+            TypeError,
+            ["found an array object[2]; if it holds numbers, write .astype(float) (scan"],
+        ),
+        Case("scan(lambda x: x, np.array(['2020-01-01'], 'datetime64[D]'))", TypeError, ["count the time in numbers"]),
+        Case("scan(lambda x: x, object())", TypeError, ["must be an array, found an object (scan"]),
         Case(
             'scan(lambda x, w, o: x, x, non_sequences=[W, "adam"])',
             TypeError,
@@ -348,7 +368,7 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("map(lambda v: (v, until(None)), x)", TypeError, ["symbolic condition", "None"]),
         Case("scan(lambda h: (h * 2, until), outputs_info=1.0, n_steps=3)", TypeError, ["result 1", "'until'"]),
-        Case("scan(lambda h: (h * 2, h > 1), outputs_info=1.0, n_steps=3)", ValueError, ["1 outputs", "returned 2"]),
+        Case("scan(lambda h: (h * 2, h > 1), outputs_info=1.0, n_steps=3)", ValueError, ["1 output ", "returned 2"]),
         Case("scan(lambda h: (h * 2, until(h > 1)), outputs_info=1.0)", ValueError, ["number of steps is not known"]),
     ],
     "loop, fori_loop, while_loop": [
@@ -526,6 +546,12 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "Symbolic arrays": [
+        Case("x[1.0]", TypeError, ["a mask, found 1.0 (float) (an index of 'x' float64[?])"]),
+        Case("X[0, 'a']", TypeError, ["a mask, found 'a' (str) (an index of 'X' float64[?, ?])"]),
+        Case(
+            "x[xs3]", TypeError, ["found 'xs3' float64[3]: cast it with .astype('int64')", "an index of 'x' float64[?]"]
+        ),
+        Case("X.sum(axis=k)", TypeError, ["an axis must be an integer, found 'k' int64[], which has no value before"]),
         Case("xs3 + np.ones(2)", ValueError, ["'xs3' float64[3]", "float64[2]"]),
         Case("T.dot(xs3, np.ones(2))", ValueError, ["dot", "'xs3' float64[3]", "float64[2]"]),
         Case("bool(x)", TypeError, ["'x' float64[?]", "where"]),
@@ -727,7 +753,7 @@ CASES: dict[str, list[Case]] = {
     "Running a graph": [
         Case("interpret(x + 1)", ValueError, ["no value is given", "'x' float64[?]"]),
         Case("interpret(x32 + 1, {x32: np.ones(2)})", TypeError, ["'x32' float32[?]", "float64", "astype"]),
-        Case("interpret(x + 1, {x: np.ones((2, 2))})", TypeError, ["'x' float64[?]", "1 axes", "float64[2, 2]"]),
+        Case("interpret(x + 1, {x: np.ones((2, 2))})", TypeError, ["'x' float64[?]", "1 axis", "float64[2, 2]"]),
         Case("interpret(xs3 + 1, {xs3: np.ones(4)})", ValueError, ["'xs3' float64[3]", "float64[4]"]),
         Case('interpret(x + 1, {x: "abc"})', TypeError, ["'x' float64[?]", "not an array of numbers", "'abc'"]),
         Case('interpret(x + 1, {"x": np.ones(2)})', TypeError, ["symbolic arrays", "'x'"]),
@@ -832,6 +858,11 @@ CASES: dict[str, list[Case]] = {
         Case('function([x], x, allow_input_downcast="yes")', TypeError, ["allow_input_downcast must be", "'yes'"]),
     ],
     "Shared variables": [
+        Case(
+            "scan(lambda x: x, x)[-1] + 1",
+            TypeError,
+            ["pairs of a shared variable", "found 1 (int)", "outputs, updates = "],
+        ),
         Case("function([x], x, updates={x: x + 1})", TypeError, ["updates changes 'x' float64[?]", "not a shared"]),
         Case(
             "function([], None, updates={W: W[0]})",
@@ -935,7 +966,7 @@ CASES: dict[str, list[Case]] = {
             TypeError,
             ["'X' float64[?, ?]", "not an array of numbers", "rows of different lengths make no array: pad them"],
         ),
-        Case("function([x, s], x * s)([[1.0]], 2.0)", TypeError, ["'x' float64[?]", "1 axes", "float64[1, 1]"]),
+        Case("function([x, s], x * s)([[1.0]], 2.0)", TypeError, ["'x' float64[?]", "1 axis", "float64[1, 1]"]),
         Case("function([x, s], x * s)([1j], 2.0)", TypeError, ["'x' float64[?]", "complex128"]),
         Case("function([xs3], xs3 + 1)(np.ones(4))", ValueError, ["'xs3' float64[3]", "float64[4]"]),
         Case("function([x32], x32 + 1)(np.ones(2))", TypeError, ["'x32' float32[?]", "float64", "astype"]),
@@ -1037,6 +1068,7 @@ CASES: dict[str, list[Case]] = {
         Case("vmap(np.sin, out_axes=2)(np.ones(3))", ValueError, ["out_axes of vmap is 2", "1 axes"]),
         Case("tree.map(lambda a, b: a, (1, 2), [1, 2])", TypeError, ["(_, _)", "[_, _]", "the same"]),
         Case("tree.unflatten((0, 1), [3])", ValueError, ["1 values", "(_, _)", "2 leaves"]),
+        Case("T.ifelse(s > 0, lambda: s, s)", TypeError, ["ifelse takes arrays", "'<lambda>'", "scanopt.lax.cond"]),
     ],
     "Control flow in the manner of JAX": [
         Case("lax.scan(lambda c, x: c, 0.0, x)", TypeError, ["must return (carry, y)"]),

@@ -128,7 +128,7 @@ def test_strict_inputs_take_their_dtype_only(mode: str | None) -> None:
     for value in ([1.0], np.ones(1, "float32"), 1.0, np.ones(1, int)):
         with pytest.raises(TypeError, match=r"'x' float64.* is strict"):
             f(value)
-    with pytest.raises(TypeError, match="needs 1 axes"):
+    with pytest.raises(TypeError, match="needs 1 axis"):
         f(np.float64(1))
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from scanopt.array.no_arrays import refused
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.types import Dim, TensorType, array_of, dtype_name, lengths
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
@@ -68,8 +69,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
         scalar = is_weak(x) or isinstance(x, bool)
         data = array_of(x, _smallest(x) if scalar and dtype is None else dtype)
         if data.dtype.kind not in "biufc":
-            why = getattr(x, "no_array", "")
-            raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__}){why and '; ' + why}")
+            raise refused(x)
         v = Constant(data, name)
     if dtype is not None and v.dtype != dtype:
         v = FUNCTIONS["cast"](v, dtype)

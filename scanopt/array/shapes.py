@@ -110,7 +110,8 @@ def axis_of(axis: Any, of: HasAxes | int) -> int:
     try:
         i = operator.index(axis)
     except TypeError:
-        raise TypeError(f"an axis must be an integer, found {axis!r}") from None
+        late = ", which has no value before the run" if hasattr(axis, "owner") else ""
+        raise TypeError(f"an axis must be an integer, found {axis!r}{late}") from None
     if not -ndim <= i < ndim:
         raise ValueError(f"axis {i} of {_with_axes(of)}")
     return i % ndim
@@ -118,7 +119,7 @@ def axis_of(axis: Any, of: HasAxes | int) -> int:
 
 def _with_axes(of: HasAxes | int) -> str:
     if isinstance(of, int):
-        return f"an array with {of} axes"
+        return f"an array with {of} ax{'i' if of == 1 else 'e'}s"
     return f"{of.type if isinstance(of, Operand) else of}, which has {of.ndim} ax{'i' if of.ndim == 1 else 'e'}s"
 
 
@@ -130,7 +131,8 @@ def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(of if isinstance(of, int) else of.ndim))
-    many: Iterable[Any] = axis if isinstance(axis, Iterable) and not isinstance(axis, str) else (axis,)
+    several = isinstance(axis, Iterable) and not isinstance(axis, str) and getattr(axis, "ndim", 1)
+    many: Iterable[Any] = axis if several else (axis,)
     axes = sorted(axis_of(a, of) for a in many)
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis {axis} repeats an axis")

@@ -169,7 +169,9 @@ class Signature:
     def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """One value per input, from values by position and by name."""
         if len(args) > len(self.inputs):
-            raise TypeError(f"{self} takes {len(self.inputs)} arguments, found {len(args)}")
+            raise TypeError(
+                f"{self} takes {len(self.inputs)} argument{'s' * (len(self.inputs) != 1)}, found {len(args)}"
+            )
         given: list[Any] = [*args, *[_MISSING] * (len(self.inputs) - len(args))]
         names = [x.name for x in self.slots]
         places = {name: i for i, name in enumerate(names) if name}

@@ -7,7 +7,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
-from scanopt.array.variable import Variable, describe
+from scanopt.array.no_arrays import show
+from scanopt.array.variable import Variable
 from scanopt.records import dataclass
 
 __all__ = ["Number", "Site", "is_bare", "is_truth", "show", "to_keep"]
@@ -57,8 +58,9 @@ class Site:
         try:
             return as_tensor_variable(x)
         except (TypeError, ValueError, OverflowError) as error:
-            text = f"{what} must be an array, found {show(x)}: {error}"
-            raise self.error(TypeError, text) from None
+            reason = str(error).removeprefix(f"cannot make a symbolic array of {show(x)}")  # which is said here
+            reason = reason if reason != str(error) else f": {reason}"
+            raise self.error(TypeError, f"{what} must be an array, found {show(x)}{reason}") from None
 
 
 def to_keep(x: Variable, value: Variable) -> str:
@@ -67,19 +69,3 @@ def to_keep(x: Variable, value: Variable) -> str:
         return f"a shared variable keeps its dtype; write .astype('{x.dtype}') if that is meant"
     kept = "the shape that it was promised" if value.ndim == x.ndim else "its number of axes"
     return f"a shared variable keeps {kept}"
-
-
-def show(x: Any) -> str:
-    """Any value in a few words, for messages.
-
-    >>> show(np.zeros(3)), show("adam"), show([1, 2])
-    ('an array float64[3]', "'adam' (str)", '[1, 2] (list)')
-    """
-    if isinstance(x, Variable):
-        return describe(x)
-    if isinstance(x, np.ndarray) and x.ndim:
-        return f"an array {x.dtype.name}[{', '.join(map(str, x.shape))}]"
-    if callable(x):
-        return f"the function {getattr(x, '__name__', type(x).__name__)!r}"
-    text = repr(x)
-    return f"{text if len(text) < 60 else text[:57] + '...'} ({type(x).__name__})"

@@ -176,7 +176,7 @@ def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Resu
     if len(initials) != len(results):
         raise site.error(
             ValueError,
-            f"outputs_info describes {len(initials)} outputs but the step returned "
+            f"outputs_info describes {len(initials)} output{'s' * (len(initials) != 1)} but the step returned "
             f"{len(results)}: give one entry per output, None for one that is not fed back",
         )
 

@@ -134,7 +134,8 @@ def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
     out: dict[SharedVariable, Variable] = {}
     for x, new in given.items() if isinstance(given, Mapping) else given:
         if not isinstance(x, SharedVariable):
-            raise site.error(TypeError, f"the step updates {show(x)}, which is not a shared variable")
+            hint = "; outputs are returned in a list (scanopt.loop takes dicts of arrays)" if isinstance(x, str) else ""
+            raise site.error(TypeError, f"the step updates {show(x)}, which is not a shared variable{hint}")
         if x in out:
             raise site.error(ValueError, f"the step updates {describe(x)} twice")
         value = _fitting(site, x, new)

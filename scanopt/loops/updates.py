@@ -11,6 +11,18 @@ from scanopt.loops.site import show
 __all__ = ["Updates"]
 
 
+def _pairs(*given: Any) -> list[tuple[Any, Any]]:
+    """The keys and values of a dict, or of pairs.  Raises TypeError for anything else."""
+    try:
+        return [*dict(*given).items()]
+    except (TypeError, ValueError):
+        found = ", ".join(map(show, given))
+        text = f"updates are a dict or pairs of a shared variable and its new value, found {found}"
+        raise TypeError(
+            f"{text}; scan returns (outputs, updates): for the outputs write outputs, updates = scan(...)"
+        ) from None
+
+
 class Updates(OrderedDict[SharedVariable, Variable]):
     """Shared variable -> its value after the loop.  Keys are checked, and updates that are combined must not conflict.
 
@@ -33,7 +45,7 @@ class Updates(OrderedDict[SharedVariable, Variable]):
 
     def update(self, *given: Any, **named: Any) -> None:
         """Add further updates.  Raises KeyError if they give a variable another value than it has here."""
-        for key, value in [*dict(*given).items(), *named.items()]:
+        for key, value in [*_pairs(*given), *named.items()]:
             if key in self and self[key] is not value:
                 raise KeyError(f"two different updates of {describe(key)}: {show(self[key])} and {show(value)}")
             self[key] = value

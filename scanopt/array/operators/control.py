@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.no_arrays import show
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.types import TensorType
@@ -63,6 +64,12 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None 
     >>> str(ifelse(x.sum() > 0, x, -x).type)
     'float32[?]'
     """
+    for branch in (then_branch, else_branch):
+        if callable(branch):
+            raise TypeError(
+                f"ifelse takes arrays, and computes only one of them, found {show(branch)}: call it, or write "
+                "scanopt.lax.cond(condition, true_fun, false_fun)"
+            )
     test = as_tensor_variable(condition)
     if test.ndim:
         raise TypeError(f"ifelse needs a scalar condition, found {describe(test)}: use where for one per element")

@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.array.batching import expand, transpose
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
+from scanopt.array.no_arrays import show
 from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.indexing import FULL, Label, axis_labels, span
@@ -37,12 +38,13 @@ def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
         raise TypeError(f"the bool {item} cannot be an index; use a mask array")
     if isinstance(item, int | np.integer):
         return _whole(item), ()
-    v = as_tensor_variable(item)
-    if isinstance(item, list | tuple) and v.type.shape == (0,):
+    v = None if isinstance(item, str | float | complex) else as_tensor_variable(item)
+    if v is not None and isinstance(item, list | tuple) and v.type.shape == (0,):
         v = Constant(np.zeros(0, "int64"))
-    kind = np.dtype(v.dtype).kind
-    if kind not in "iub":
-        raise TypeError(f"an index is an integer, a slice or a mask, found {describe(v)}")
+    kind = "" if v is None else np.dtype(v.dtype).kind
+    if v is None or kind not in "iub":
+        cast = "" if v is None else ": cast it with .astype('int64') if that is meant"
+        raise TypeError(f"an index is an integer, a slice or a mask, found {show(item)}{cast}")
     if v.ndim == 0 and kind != "b":
         return (_whole(v.data), ()) if isinstance(v, Constant) else ("in", (v,))
     return ("mask" if kind == "b" else "array"), (v,)
@@ -54,7 +56,7 @@ def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
     for part in (item.start, item.stop, item.step):
         entry, given = (None, ()) if part is None else _read_one(part)
         if not (entry is None or isinstance(entry, int) or entry == "in"):
-            raise TypeError(f"a bound of a slice is an integer scalar, found {part!r}")
+            raise TypeError(f"a bound of a slice is an integer scalar, found {show(part)}")
         parts.append(entry)
         inputs += given
     start, stop, step = parts
@@ -75,7 +77,10 @@ def _picked(item: Any) -> list[Any]:
 def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...], bool]:
     """A user's index in normal form, its arguments, and whether an ellipsis of no axes separates two arrays."""
     items = [part for item in (key if isinstance(key, tuple) else (key,)) for part in _picked(item)]
-    read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
+    try:
+        read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
+    except TypeError as error:
+        raise TypeError(f"{error} (an index of {describe(x)})") from None
     taken = sum(span(e, given) for e, given in read if e is not Ellipsis)
     if taken > x.ndim:
         raise IndexError(f"too many indices: {taken} for {describe(x)}")
