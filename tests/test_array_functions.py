@@ -178,3 +178,35 @@ def test_one_row_repeated_is_what_numpy_repeats() -> None:
     np.testing.assert_array_equal(f(value, 2), np.tile(value[None], (2, 1)))
     with pytest.raises(ValueError, match="negative"):
         f(value, -1)
+
+
+TOO_LARGE = {
+    "insert": (lambda x: np.insert(x, 1, 300), lambda x: np.insert(x, 1, 300)),
+    "insert several": (lambda x: np.insert(x, [1, 2], [1, -1]), lambda x: np.insert(x, [1, 2], [1, -1])),
+    "piecewise": (lambda x: np.piecewise(x, [x > 2], [-1, 1]), lambda x: np.piecewise(x, [x > 2], [-1, 1])),
+    "dtype=": (lambda x: np.multiply(x, 300, dtype="int8"), lambda x: np.multiply(x, 300, dtype="int8")),
+    "fill_diagonal": (lambda x: np.fill_diagonal(x[None].copy(), 300), lambda x: T.fill_diagonal(x[None], 300)),
+    "put_along_axis": (
+        lambda x: np.put_along_axis(x.copy(), np.array([1]), 256, 0),
+        lambda x: T.put_along_axis(x, np.array([1]), 256, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_python_integers_that_do_not_fit_are_errors(name: str) -> None:
+    """As for NumPy's own arrays: they were wrapped around."""
+    theirs, ours = TOO_LARGE[name]
+    for f, x in ((theirs, np.arange(4, dtype="uint8")), (ours, T.tensor("uint8", (4,), "x"))):
+        with pytest.raises(OverflowError, match=r"300|256|-1"):
+            f(x)
+
+
+def test_comparisons_with_a_dtype_take_any_number() -> None:
+    x, values = T.tensor("uint8", (4,), "x"), np.arange(4, dtype="uint8")
+    for f in (lambda a: np.less(a, 300, dtype=bool), lambda a: np.equal(a, -1, dtype=bool)):
+        assert f(x).eval({x: values}).tolist() == f(values).tolist()
+    assert np.add(x, 2**70, dtype="float64").eval({x: values}).tolist() == (values + 2.0**70).tolist()
+    assert np.insert(x, [0, 2], [1.5, 2.5]).eval({x: values}).tolist() == np.insert(values, [0, 2], [1.5, 2.5]).tolist()
+    with pytest.raises(OverflowError, match="300 does not fit uint8; write the number as a NumPy scalar"):
+        T.full(3, 300, dtype="uint8")

@@ -14,7 +14,7 @@ from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
 
-__all__ = ["as_arrays", "as_tensor_variable", "as_variable", "constant", "is_weak", "promoted", "shared",
+__all__ = ["as_arrays", "as_tensor_variable", "as_variable", "assigned", "constant", "is_weak", "promoted", "shared",
            "tensor", "weak_constant", "with_dtypes"]  # fmt: skip
 
 
@@ -103,10 +103,24 @@ def weak_constant(x: complex, dtype: str, beside: Sequence[Any] = ()) -> Constan
             return Constant(np.asarray(x, dtype=dtype))
     except OverflowError:
         others = ", ".join(describe(v) for v in beside if isinstance(v, Variable))
-        raise OverflowError(
-            f"the Python integer {x} does not fit {dtype}, the dtype it takes beside {others}; "
-            "cast the variable, or write the number as a NumPy scalar of the dtype you mean"
-        ) from None
+        advice = "write the number as a NumPy scalar of the dtype you mean"
+        if others:
+            dtype, advice = f"{dtype}, the dtype it takes beside {others}", f"cast the variable, or {advice}"
+        raise OverflowError(f"the Python integer {x} does not fit {dtype}; {advice}") from None
+
+
+def assigned(x: Any, like: Variable) -> Variable:
+    """x in the dtype of `like`, as NumPy assigns it to entries: Python integers, alone or in lists, must fit.
+
+    >>> assigned([3, 4.5], as_tensor_variable(np.uint8(1))).data
+    array([3, 4], dtype=uint8)
+    """
+    if isinstance(x, int) and is_weak(x):
+        return weak_constant(x, like.dtype, (like,))
+    if isinstance(x, list | tuple) and not _holds_variable(x) and array_of(x).dtype.kind in "biufc":
+        return Constant(np.asarray(x, like.dtype))
+    cast: Variable = FUNCTIONS["cast"](as_variable(x), like.dtype)
+    return cast
 
 
 def promoted(*xs: Any) -> tuple[Variable, ...]:

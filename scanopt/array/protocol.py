@@ -26,6 +26,8 @@ _MEANINGLESS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 """Arguments without effect on a symbolic array, with the values for which that holds."""
 
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
 _METHODS: dict[str, dict[str, str]] = {
     "reduce": {
         "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
@@ -141,7 +143,11 @@ def _in_dtype(find: Find, ufunc: np.ufunc, args: Sequence[Any], dtype: Any) -> l
     wanted = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
     dtypes = ufunc.resolve_dtypes((*weak, *[None] * ufunc.nout), signature=wanted, casting="same_kind")
     cast: Any = find("astype")
-    return [cast(x, d.name) for x, d in zip(arrays, dtypes, strict=False)]
+    if ufunc in _COMPARISONS and np.dtype(dtype) == np.bool_:
+        return [*args]  # numbers that do not fit the dtype of the other operand are compared, too
+    return [
+        np.asarray(x, d) if type(x) is int else cast(a, d.name) for x, a, d in zip(args, arrays, dtypes, strict=False)
+    ]
 
 
 def refused(what: str, who: str, *names: str) -> TypeError:

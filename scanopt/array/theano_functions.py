@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to, dim, dims_of
-from scanopt.array.constants import as_tensor_variable, as_variable
+from scanopt.array.constants import as_tensor_variable, as_variable, assigned
 from scanopt.array.operators.creation import arange, eye
 from scanopt.array.operators.elementwise import as_float, cast, clip, elementwise, round_, where
 from scanopt.array.operators.products import dot
@@ -124,7 +124,7 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
     if v.ndim != 2:
         raise ValueError(f"fill_diagonal takes a matrix, found {describe(v)}")
     n, m = dims_of(v)
-    return where(eye(n, m, offset, dtype="bool"), cast(as_variable(val), v.dtype), v)
+    return where(eye(n, m, offset, dtype="bool"), assigned(val, v), v)
 
 
 @public("matrix_dot")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand
-from scanopt.array.constants import as_variable
+from scanopt.array.constants import as_variable, assigned
 from scanopt.array.functions.arguments import expect_axes, is_zero, known_int, minus, on_axis, plus
 from scanopt.array.operators.axes import moveaxis
 from scanopt.array.operators.creation import arange, full
@@ -100,7 +100,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Variable
     v, i = on_axis(arr, axis)
     n = dim(v, i)
     places, one = _places(obj, n, short=True)
-    new = cast(as_variable(values), v.dtype)
+    new = assigned(values, v)
     new = new if not one and places.type.shape != (1,) else expand(new, range(v.ndim - new.ndim))
     if one:
         return _insert_together(v, places, moveaxis(new, 0, i), i)
@@ -185,7 +185,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Var
     key = tuple(
         places if j == i else expand(arange(n), [k for k in range(v.ndim) if k != j]) for j, n in enumerate(dims_of(v))
     )
-    return set_subtensor(getitem(v, key), cast(as_variable(values), v.dtype))
+    return set_subtensor(getitem(v, key), assigned(values, v))
 
 
 @public("fill_diagonal")
@@ -200,7 +200,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Variable:
     dims = dims_of(v)
     if v.ndim > 2 and len({n for n in v.type.shape if n is not None}) > 1:
         raise ValueError(f"fill_diagonal needs axes of equal length, found {describe(v)}")
-    value = flatten(cast(as_variable(val), v.dtype))
+    value = flatten(assigned(val, v))
     size: Any = 1
     for n in dims:
         size = times(size, n)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt import features
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
-from scanopt.array.constants import as_variable, promoted
+from scanopt.array.constants import as_variable, assigned, promoted
 from scanopt.array.functions.arguments import minus, on_axis
 from scanopt.array.functions.grids import common_lengths
 from scanopt.array.operators.creation import arange, full_like
@@ -105,7 +105,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         raise ValueError(
             f"piecewise with {len(conditions)} conditions needs as many functions or one more, found {len(functions)}"
         )
-    value = [cast(as_variable(f(v, *args, **kw) if callable(f) else f), v.dtype) for f in functions]
+    value = [assigned(f(v, *args, **kw) if callable(f) else f, v) for f in functions]
     found = full_like(v, 0) if len(value) == len(conditions) else where(True, value[-1], full_like(v, 0))
     for condition, part in zip(conditions, value, strict=False):
         found = where(condition, part, found)
