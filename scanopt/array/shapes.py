@@ -131,7 +131,7 @@ def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(of if isinstance(of, int) else of.ndim))
-    several = isinstance(axis, Iterable) and not isinstance(axis, str) and getattr(axis, "ndim", 1)
+    several = isinstance(axis, Iterable) and not isinstance(axis, str) and getattr(axis, "ndim", 1) != 0
     many: Iterable[Any] = axis if several else (axis,)
     axes = sorted(axis_of(a, of) for a in many)
     if len(set(axes)) < len(axes):
