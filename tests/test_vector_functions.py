@@ -20,7 +20,7 @@ TWO = {"power": np.power, "logaddexp": np.logaddexp}
 
 def loop_of(name):
     """NumPy's loop, and that of the file with its data; skips where the processor has none."""
-    assert vector_functions.library().poll(120)
+    assert vector_functions.library(name).poll(120)
     plain = inner_loop(name, ("float64",) * (3 if name in TWO else 2))
     found = vector_functions.vector_loop(name, plain)
     if found == plain:
@@ -121,3 +121,17 @@ def test_a_loop_with_other_bits_is_not_called(monkeypatch):
     assert not vector_functions._is_better(other, plain)
     monkeypatch.setattr(vector_functions, "_is_better", lambda *_: False)
     assert vector_functions.vector_loop.__wrapped__("exp", plain) == plain
+
+
+def test_array_steps_run_until_the_functions_are_compiled(monkeypatch):
+    known, put = False, []
+    monkeypatch.setattr("scanopt.backends.kernels.plans.vectors_known", lambda *_: known)
+    monkeypatch.setattr("scanopt.backends.kernels.plans.put_vectors", lambda *given: put.append(given))
+    u, s = T.dmatrix("u"), T.dvector("s")
+    ys, _ = scanopt.scan(lambda u, s: T.exp(-abs(u + 0.3 * s)), u, s)
+    f = scanopt.function([u, s], ys[-1], fp="exact", backend="c")
+    values = np.ones((50, 9)), np.ones(9)
+    expected = f.unoptimized(*values)
+    for known in (False, True):
+        np.testing.assert_array_equal(f(*values), expected)
+        assert bool(put) == known

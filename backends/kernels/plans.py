@@ -36,7 +36,7 @@ from scanopt.backends.kernels.rows_ahead import rows_alike
 from scanopt.backends.kernels.sum_orders import order_of
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, ready, trouble
 from scanopt.backends.kernels.turned import across, as_it_lies
-from scanopt.backends.kernels.vector_functions import ask_for_vectors, put_vectors
+from scanopt.backends.kernels.vector_functions import put_vectors, vectors_known
 from scanopt.forks import lock
 from scanopt.records import dataclass
 
@@ -72,14 +72,15 @@ class Variant:
         text = c_text(recipe.kernel, recipe.loops)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         ready({n.tiling.dtype for n in recipe.numbers if n.tiling})  # compiled at the same time as the kernel
-        ask_for_vectors(recipe.loops)
+        vectors_known(recipe.loops)
         return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
 
     def compiled(self, seconds: float) -> Any:
         """The kernel's function, or None if it is not compiled yet.  seconds: how long to wait for it."""
         if not self.ready:
             with self._lock:  # no other thread calls the kernel while its loops are replaced
-                if self.build.poll(seconds) is not None and not self.ready:
+                done = self.build.poll(seconds) is not None and vectors_known(self.recipe.loops, seconds)
+                if done and not self.ready:
                     put_vectors(self.recipe.loops, self.loops)
                     self.ready = True
         return self.build.function if self.ready else None

@@ -10,6 +10,7 @@ time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, MutableSequence
 from functools import cache
 from typing import Any
@@ -23,19 +24,34 @@ from scanopt.backends.kernels.trials import call_of, least_seconds, same_bits
 from scanopt.backends.kernels.vector_exponentials import EXPONENTIALS, logarithms, powers, powers_and_logarithms
 from scanopt.backends.kernels.vector_sines import SINES, sines
 from scanopt.backends.kernels.written_tanh import TANH, tanh_table
+from scanopt.records import dataclass
 
-__all__ = ["ask_for_vectors", "library", "put_vectors", "vector_loop"]
+__all__ = ["library", "put_vectors", "vector_loop", "vectors_known"]
 
-_FUNCTIONS: dict[str, Callable[[], np.ndarray[Any, Any] | None]] = {
-    "exp": powers, "tanh": tanh_table, "log": logarithms, "sin": sines, "cos": sines, "power": powers_and_logarithms,
-    "log1p": powers, "logaddexp": powers,
-}  # fmt: skip
-"""The table that each function reads, in the order of the text below."""
-_TWO = ("power", "logaddexp")
-"""Those of two numbers."""
+
+@dataclass(frozen=True)
+class _Vectors:
+    """A function for four numbers: the C text that defines it, its table, how many inputs it has, and its call."""
+
+    text: str
+    table: Callable[[], np.ndarray[Any, Any] | None]
+    inputs: int
+    call: str
+
+
+_FUNCTIONS = {
+    "exp": _Vectors(EXPONENTIALS, powers, 1, "exp_of(table, x)"),
+    "log": _Vectors(EXPONENTIALS, logarithms, 1, "log_of(table, x)"),
+    "log1p": _Vectors(EXPONENTIALS, powers, 1, "log1p_of(table, x)"),
+    "logaddexp": _Vectors(EXPONENTIALS, powers, 2, "logaddexp_of(table, x, y)"),
+    "power": _Vectors(EXPONENTIALS, powers_and_logarithms, 2, "power_of(table, x, y)"),
+    "sin": _Vectors(SINES, sines, 1, "sin_of(table, x)"),
+    "cos": _Vectors(SINES, sines, 1, "cos_of(table, x)"),
+    "tanh": _Vectors(TANH, tanh_table, 1, "tanh_of(table, x)"),
+}
 _WANTED = ("logaddexp",) if has("AVX512F") else tuple(_FUNCTIONS)
 """Those that may be better than NumPy's on this processor."""
-_DTYPES = {name: ("float64",) * (3 if name in _TWO else 2) for name in _WANTED}
+_DTYPES = {name: ("float64",) * (_FUNCTIONS[name].inputs + 1) for name in _WANTED}
 _GAIN = 0.9
 """A loop must take at most this fraction of the time of NumPy's."""
 _COUNT, _TIMED = 10_000, 1_000
@@ -44,16 +60,14 @@ _SIZES = (1e-9, 0.01, 1, 30, 800, 1, 2.5, 1e6)
 """Sizes of the numbers."""
 _EXPONENTS = (2.0, 1.0, 0.5, 0.0, -1.0, 3.0, -0.5, 1.7)
 """Exponents that are tried for all numbers alike: NumPy's loop treats some of them apart."""
-_PATIENCE = 2.0
-"""Seconds to wait for the functions, which are compiled once on a machine, when the first kernel is there."""
-_TEXT = f"""\
+_TEXT = """\
 typedef long long int64; typedef double float64;
 #if defined(__AVX2__) && defined(__FMA__)
 typedef float64 numbers __attribute__((vector_size(32)));
 typedef int64 bits __attribute__((vector_size(32)));
 #define FMA(x, y, z) __builtin_ia32_vfmaddpd256(x, y, z)
 #define ANY(x) __builtin_ia32_movmskpd256((numbers)(x))
-#define ALL(x) ((numbers){{x, x, x, x}})
+#define ALL(x) ((numbers){x, x, x, x})
 #define SIGN (1LL << 63)
 #define MAGNITUDE ~SIGN
 #ifdef __clang__
@@ -61,7 +75,7 @@ typedef int64 bits __attribute__((vector_size(32)));
 #define MIX(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
 #define UNROLLED _Pragma("GCC unroll 32")
-#define MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (bits){{i, j, k, l}})
+#define MIX(a, b, i, j, k, l) __builtin_shuffle(a, b, (bits){i, j, k, l})
 #endif
 float64 exp(float64);
 float64 log(float64);
@@ -72,13 +86,13 @@ float64 cos(float64);
 float64 sqrt(float64);
 
 static inline __attribute__((always_inline)) numbers choice(bits where, numbers a, numbers b)
-{{
+{
     return (numbers)((where & (bits)a) | (~where & (bits)b));
-}}
+}
 
 /* Column k of four rows of a table, which begin at these places, in found[k]. */
 static inline __attribute__((always_inline)) void columns(const float64 *table, bits at, numbers *found)
-{{
+{
     numbers rows[4];
     UNROLLED
     for (int i = 0; i < 4; i++) __builtin_memcpy(rows + i, table + at[i], sizeof(numbers));
@@ -88,7 +102,7 @@ static inline __attribute__((always_inline)) void columns(const float64 *table, 
     found[1] = MIX(b, d, 0, 1, 4, 5);
     found[2] = MIX(a, c, 2, 3, 6, 7);
     found[3] = MIX(b, d, 2, 3, 6, 7);
-}}
+}
 
 /* Numbers for which the vector code does not do. */
 #define ONE_BY_ONE(where, value) \\
@@ -97,89 +111,83 @@ static inline __attribute__((always_inline)) void columns(const float64 *table, 
         for (int i = 0; i < 4; i++) \\
             if (odd_ones[i]) found[i] = value;
 
-{EXPONENTIALS}
-{SINES}
-{TANH}
+FUNCTIONS
 static inline __attribute__((always_inline)) numbers numbers_at(const char *x, int64 stride, int count)
-{{
-    numbers v = {{0}};
+{
+    numbers v = {0};
     if (stride == sizeof(float64) && count == 4) __builtin_memcpy(&v, x, sizeof(v));
     else for (int k = 0; k < count; k++) v[k] = *(const float64 *)(x + k * stride);
     return v;
-}}
+}
 
-#define LOOP(NAME_OF, INPUTS, FOUND) \\
-static void NAME_OF(char **G, const int64 *dims, const int64 *strides, void *table) \\
-{{ \\
-    const int64 n = dims[0]; \\
-    for (int64 i = 0; i < n; i += 4) {{ \\
-        const int count = n - i < 4 ? (int)(n - i) : 4; \\
-        const numbers x = numbers_at(G[0] + i * strides[0], strides[0], count); \\
-        const numbers y = INPUTS > 1 ? numbers_at(G[1] + i * strides[1], strides[1], count) : x; \\
-        const numbers found = FOUND; \\
-        char *const out = G[INPUTS] + i * strides[INPUTS]; \\
-        if (strides[INPUTS] == sizeof(float64) && count == 4) __builtin_memcpy(out, &found, sizeof(found)); \\
-        else for (int k = 0; k < count; k++) *(float64 *)(out + k * strides[INPUTS]) = found[k]; \\
-    }} \\
-}}
-LOOP(exp_float64, 1, exp_of(table, x))
-LOOP(tanh_float64, 1, tanh_of(table, x))
-LOOP(log_float64, 1, log_of(table, x))
-LOOP(sin_float64, 1, sin_of(table, x))
-LOOP(cos_float64, 1, cos_of(table, x))
-LOOP(log1p_float64, 1, log1p_of(table, x))
-LOOP(logaddexp_float64, 2, logaddexp_of(table, x, y))
-LOOP(all_powers, 2, power_of(table, x, y))
+static void every(char **G, const int64 *dims, const int64 *strides, void *table)
+{
+    const int64 n = dims[0];
+    for (int64 i = 0; i < n; i += 4) {
+        const int count = n - i < 4 ? (int)(n - i) : 4;
+        const numbers x = numbers_at(G[0] + i * strides[0], strides[0], count);
+        const numbers y = INPUTS > 1 ? numbers_at(G[1] + i * strides[1], strides[1], count) : x;
+        const numbers found = CALL;
+        char *const out = G[INPUTS] + i * strides[INPUTS];
+        if (strides[INPUTS] == sizeof(float64) && count == 4) __builtin_memcpy(out, &found, sizeof(found));
+        else for (int k = 0; k < count; k++) *(float64 *)(out + k * strides[INPUTS]) = found[k];
+    }
+}
 
 /* As in NumPy's loop, some exponents that are the same for all numbers are no matter of logarithms. */
-static void power_float64(char **G, const int64 *dims, const int64 *strides, void *table)
-{{
-    const float64 y = *(const float64 *)G[1];
-    if (strides[1] || !(y == 2 || y == 1 || y == 0.5 || y == 0 || y == -1)) {{
-        all_powers(G, dims, strides, table);
+static void powers(char **G, const int64 *dims, const int64 *strides, void *table)
+{
+    const float64 y = dims[0] ? *(const float64 *)G[1] : 0;
+    if (strides[1] || !(y == 2 || y == 1 || y == 0.5 || y == 0 || y == -1)) {
+        every(G, dims, strides, table);
         return;
-    }}
-    for (int64 i = 0; i < dims[0]; i++) {{
+    }
+    for (int64 i = 0; i < dims[0]; i++) {
         const float64 x = *(const float64 *)(G[0] + i * strides[0]);
         *(float64 *)(G[2] + i * strides[2]) = y == 2 ? x * x : y == 1 ? x : y == 0.5 ? sqrt(x) : y == 0 ? 1 : 1 / x;
-    }}
-}}
-#else
-#define exp_float64 0
-#define tanh_float64 0
-#define log_float64 0
-#define sin_float64 0
-#define cos_float64 0
-#define power_float64 0
-#define log1p_float64 0
-#define logaddexp_float64 0
+    }
+}
 #endif
-int64 {NAME}(char **G, const int64 *N, void **F)
-{{
-    F[0] = exp_float64; F[1] = tanh_float64; F[2] = log_float64;
-    F[3] = sin_float64; F[4] = cos_float64; F[5] = power_float64;
-    F[6] = log1p_float64; F[7] = logaddexp_float64;
-    return {len(_FUNCTIONS)};
-}}
+int64 NAME(char **G, const int64 *N, void **F)
+{
+#if defined(__AVX2__) && defined(__FMA__)
+    F[0] = LOOP;
+#else
+    F[0] = 0;
+#endif
+    return 1;
+}
 """
 
 
 @cache
-def library() -> Build:
-    """The build of the functions of this file, which are the same for all kernels and are compiled once."""
-    return Build(_TEXT)
+def library(name: str) -> Build:
+    """The build of a function, which is the same for all kernels and is compiled once on a machine."""
+    f = _FUNCTIONS[name]
+    loop = "powers" if name == "power" else "every"
+    words = {"INPUTS": str(f.inputs), "CALL": f.call, "NAME": NAME, "LOOP": loop, "FUNCTIONS": f.text}
+    return Build(re.sub(r"\b(INPUTS|CALL|NAME|LOOP|FUNCTIONS)\b", lambda m: words[m[0]], _TEXT))
 
 
-def ask_for_vectors(loops: Iterable[tuple[str, tuple[str, ...]]]) -> None:
-    """Start to compile the functions of this file if a kernel with these loops may call them."""
-    if any(_DTYPES.get(name) == dtypes for name, dtypes in loops):
-        library().poll()
+def _wanted(loops: Iterable[tuple[str, tuple[str, ...]]]) -> dict[int, str]:
+    """The functions of this file that may take the place of loops, by the numbers of these."""
+    return {slot: name for slot, (name, dtypes) in enumerate(loops) if _DTYPES.get(name) == dtypes}
+
+
+def vectors_known(loops: Iterable[tuple[str, tuple[str, ...]]], wait: float = 0.0) -> bool:
+    """Whether the functions of this file that a kernel with these loops may call are compiled, or cannot be.
+
+    The first call starts to compile them.  wait: seconds to wait for each.
+    """
+    builds = [library(name) for name in dict.fromkeys(_wanted(loops).values())]
+    for x in builds:
+        x.poll()
+    return all(x.poll(wait) is not None or x.trouble for x in builds)
 
 
 def put_vectors(loops: Iterable[tuple[str, tuple[str, ...]]], pointers: MutableSequence[Any]) -> None:
     """Put loops of this file in place of NumPy's, where these are better.  pointers: of each loop and of its data."""
-    wanted = [(slot, name) for slot, (name, dtypes) in enumerate(loops) if _DTYPES.get(name) == dtypes]
-    for slot, name in wanted:
+    for slot, name in _wanted(loops).items():
         plain = pointers[2 * slot] or 0, pointers[2 * slot + 1] or 0
         pointers[2 * slot], pointers[2 * slot + 1] = vector_loop(name, plain)
 
@@ -187,11 +195,12 @@ def put_vectors(loops: Iterable[tuple[str, tuple[str, ...]]], pointers: MutableS
 @cache
 def vector_loop(name: str, plain: tuple[int, int]) -> tuple[int, int]:
     """The addresses of a loop and of its data: of this file's, or of NumPy's, which is given, if that is better."""
-    table = _FUNCTIONS[name]()
-    if table is None or library().poll(_PATIENCE) is None:
+    f, build = _FUNCTIONS[name], library(name)
+    table = f.table()
+    if table is None or build.function is None:
         return plain
-    own = library().addresses(len(_FUNCTIONS))[[*_FUNCTIONS].index(name)], int(table.ctypes.data)
-    return own if all(own) and _is_better(own, plain, name in _TWO) else plain
+    own = build.addresses(1)[0], int(table.ctypes.data)
+    return own if all(own) and _is_better(own, plain, f.inputs > 1) else plain
 
 
 def _is_better(own: tuple[int, int], plain: tuple[int, int], two: bool = False) -> bool:
