@@ -20,9 +20,8 @@ __all__ = ["carried_last", "waiting"]
 
 
 def waiting(body: Sequence[Stmt]) -> set[str]:
-    """The variables of a step that depend on variables that the step before has set."""
-    handed_on = {x.name for x in inside(body) if isinstance(x, Set)}
-    found = {*handed_on}
+    """The variables of a step that depend on what the step before has computed from variables that it was handed."""
+    found = _handed_on(body)
 
     def look(statements: Sequence[Stmt], surely: bool) -> None:
         for x in statements:
@@ -37,6 +36,28 @@ def waiting(body: Sequence[Stmt]) -> set[str]:
                 look(x.otherwise, False)
 
     look(body, True)
+    return found
+
+
+def _handed_on(body: Sequence[Stmt]) -> set[str]:
+    """The variables that steps set to what depends on such variables: not those that only hand on what a step reads."""
+    sets = Counter(x.name for x in inside(body) if isinstance(x, Set))
+    once = {x.name: x.value for x in body if isinstance(x, Set) and sets[x.name] == 1}
+    made = {x.name: x.value for x in body if isinstance(x, Let)}
+    found = {*sets}
+    while early := {name for name in found & once.keys() if found.isdisjoint(_needed(once[name], made))}:
+        found -= early
+    return found
+
+
+def _needed(value: Expr, made: Mapping[str, Expr]) -> set[str]:
+    """The variables that a value depends on."""
+    found, todo = set[str](), [*variables(value)]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += variables(made[name]) if name in made else ()
     return found
 
 

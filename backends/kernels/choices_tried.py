@@ -1,4 +1,6 @@
-"""Writes the choices of a step that wait for the step before as branches: one for all choices by the same condition.
+"""Writes the choices of a step that wait for the step before as branches: as decisions (`decisions.py`), if it can.
+
+Otherwise there is one branch for all choices by the same condition.
 
 A processor that predicts a branch goes on with the likely value, and does not wait for the condition, nor for both
 values.  Whether it can predict one depends on the data (`steps_unrolled.py`).
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from scanopt.backends.kernels.decisions import decided
 from scanopt.backends.kernels.ir import Declare, Do, Expr, If, Let, Set, Stmt, Var
 from scanopt.backends.kernels.walks import expressions, inside, loads, made_in, variables
 
@@ -20,23 +23,25 @@ def branching(body: Sequence[Stmt], waits: Collection[str], late: Collection[str
 
     waits: variables that depend on the step before.  late: choices that are branches anyway.
     """
+    if found := decided(body, waits):
+        return found
     body = [y for x in body for y in _by_each(x, body)]
     lets = [x for x in body if isinstance(x, Let) and x.name not in late]
     chosen = {x.name: args for x in lets if (args := _choice(x, waits))}
     if not chosen:
         return ()
     made = {x.name: x.value for x in body if isinstance(x, Let)}
-    found, held = _told_apart(body, chosen)
+    done, held = _told_apart(body, chosen)
     while held:
         group = _together(held, chosen)
-        found += [
+        done += [
             y for x in group if isinstance(x, Let) for y in (Declare(x.name, x.dtype), Set(x.name, chosen[x.name][2]))
         ]
         sets = tuple(Set(_name(x), chosen[_name(x)][1]) for x in group)
-        found.append(_branch(chosen[_name(held[0])][0], sets, made))
+        done.append(_branch(chosen[_name(held[0])][0], sets, made))
         more, held = _told_apart([x for x in held if x not in group], chosen)
-        found += more
-    return tuple(found)
+        done += more
+    return tuple(done)
 
 
 def _by_each(x: Stmt, body: Sequence[Stmt]) -> tuple[Stmt, ...]:

@@ -68,6 +68,7 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
 )  # fmt: skip
+from scanopt.backends.kernels.numbers_handed_on import with_numbers_handed_on
 from scanopt.backends.kernels.onto_rows import made_in_rows
 from scanopt.backends.kernels.overwritten import chosen_over
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_noted, with_parts_set
@@ -105,6 +106,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     folded = with_folds(with_columns(together, wanted), wanted, w) if w.body.whole else together
     if not w.device:
         folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)
+        folded = with_numbers_handed_on(folded, wanted, w)
     found = folded if w.device else with_rows(folded, wanted)
     w.in_order |= read_in_order(found, wanted, w)
     w.summing |= rows_to_sum(found, wanted, w)

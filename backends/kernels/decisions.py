@@ -1,0 +1,265 @@
+"""Writes a step that chooses as decisions: what it computes, stores and hands on in each case, and no more.
+
+A condition on which a choice depends is a branch, and both sides of it go on from what is known there: choices by
+conditions that it implies are made, and what only one side needs is computed on that side.  So a step does what a loop
+with `if` and `else` written by hand does.  Values are computed by the same operations in each case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import Cast, Do, Expr, Fail, If, Let, Lit, Load, Point, Set, Stmt, Store, Var
+from scanopt.backends.kernels.known_tests import Fact, truth_of
+from scanopt.backends.kernels.walks import expressions, inside, loads, variables
+
+__all__ = ["decided"]
+
+MOST_CASES = 8
+"""The most cases of a step."""
+_BOTH, _EITHER, _NOT = {"bitwise_and", "logical_and"}, {"bitwise_or", "logical_or"}, {"invert", "logical_not"}
+"""Operations on truth values."""
+
+
+def decided(body: Sequence[Stmt], waits: Collection[str]) -> tuple[Stmt, ...]:
+    """The statements of a step as decisions; empty if no condition waits for the step before, or there are many cases.
+
+    waits: variables that depend on the step before.
+    """
+    at = 1 + max((i for i, x in enumerate(body) if any(isinstance(y, Fail) for y in inside([x]))), default=-1)
+    rest = body[at:]
+    if not _may_be_decided(rest):
+        return ()
+    points = [x for x in rest if isinstance(x, Point)]
+    made = {x.name: x for x in inside(rest) if isinstance(x, Let)}
+    case = _Case(made, _waiting(made, waits), [x for x in rest if isinstance(x, Set | Store | If)])
+    try:
+        found = [*case.statements()]
+    except _TooManyError:
+        return ()
+    return (*body[:at], *points, *found) if any(isinstance(x, If) for x in found) else ()
+
+
+def _waiting(made: Mapping[str, Let], waits: Collection[str]) -> set[str]:
+    """The variables that depend on the step before, and the conditions that are combined with such conditions."""
+    found = {*waits}
+    for name, x in reversed(made.items()):
+        if name in found and x.dtype == "bool" and isinstance(x.value, Do) and x.value.of == "bool":
+            found |= {*variables(x.value)}
+    return found
+
+
+class _TooManyError(Exception):
+    """There are too many cases."""
+
+
+def _may_be_decided(rest: Sequence[Stmt]) -> bool:
+    """Whether values may be computed where they are needed: nothing changes what they are computed from before."""
+    every = [*inside(rest)]
+    if not all(isinstance(x, Let | Set | Store | If | Point) for x in every):
+        return False
+    lets = [x.name for x in every if isinstance(x, Let)]
+    if len({*lets}) < len(lets) or not {*lets}.isdisjoint(x.name for x in every if isinstance(x, Set)):
+        return False
+    stored, written = False, set[str]()
+    for x in every:
+        reads = [*expressions(x)]
+        if isinstance(x, Point) and (stored or x not in rest or any(v in lets for v in variables(x.index))):
+            return False
+        if stored and any(True for y in reads for _ in loads(y)):
+            return False
+        if any(v in written for y in reads for v in variables(y)):
+            return False
+        stored = stored or isinstance(x, Store)
+        written |= {x.name} if isinstance(x, Set) else set()
+    return True
+
+
+class _Case:
+    """A case of a step: what is known of its conditions, and which variables are there already.
+
+    made: the statements that define variables; ends: those that store and hand on.
+    """
+
+    def __init__(self, made: Mapping[str, Let], waits: Collection[str], ends: Sequence[Stmt]) -> None:
+        self.made, self.waits, self.ends = made, waits, ends
+        self.known: tuple[Fact, ...] = ()
+        self.there = frozenset[str]()
+        self.left = [MOST_CASES]
+        self.values: dict[str, Expr] = {}
+
+    def statements(self) -> Iterator[Stmt]:
+        """Yield the statements of the case: a decision, if it is not decided yet, or else its values and ends."""
+        ends = [y for x in self.ends for y in self._ends(x)]
+        test = next((t for x in ends for t in self._open(x)), None)
+        if test is None:
+            yield from self._finished(ends)
+            return
+        yield from self._needed([test])
+        yield If(test, *(tuple(self._with(test, holds).statements()) for holds in (True, False)))
+
+    def _with(self, test: Expr, holds: bool) -> _Case:
+        """The case in which a condition holds, or does not."""
+        self.left[0] -= holds
+        if self.left[0] <= 0:
+            raise _TooManyError
+        case = _Case(self.made, self.waits, self.ends)
+        case.known, case.there, case.left = (*self.known, *self._said(test, holds)), self.there, self.left
+        return case
+
+    def _said(self, test: Expr, holds: bool) -> Iterator[Fact]:
+        """Yield what it says that a condition holds, or does not."""
+        yield test, holds
+        match value := self._value(test):
+            case Do(op=op, args=args, of="bool") if op in (_BOTH if holds else _EITHER):
+                yield from (fact for x in args for fact in self._said(x, holds))
+            case Do(op=op, args=(x,), of="bool") if op in _NOT:
+                yield from self._said(x, not holds)
+            case _ if value != test:
+                yield value, holds
+            case _:
+                pass
+
+    def _ends(self, x: Stmt) -> Iterator[Stmt]:
+        """Yield what a statement does at the end, as far as it is known."""
+        if isinstance(x, If) and (holds := self._truth(self._simple(x.test))) is not None:
+            yield from (z for y in (x.then if holds else x.otherwise) for z in self._ends(y))
+        elif not isinstance(x, Let):
+            yield x
+
+    def _open(self, x: Stmt) -> Iterator[Expr]:
+        """Yield the conditions that must be decided for a statement."""
+        if isinstance(x, If):
+            yield self._first(self._simple(x.test))
+        else:
+            for y in expressions(x):
+                yield from self._undecided(y, set())
+
+    def _undecided(self, x: Expr, seen: set[str]) -> Iterator[Expr]:
+        """Yield the conditions of choices that an expression needs, if they wait for the step before."""
+        match x:
+            case Var(name=name) if name in self.made and name not in seen:
+                seen.add(name)
+                yield from self._undecided(self._value(x), seen)
+            case Do(op="where", args=(test, a, b)):
+                if any(v in self.waits for v in variables(test)):
+                    yield self._first(test)
+                for y in (test, a, b):
+                    yield from self._undecided(y, seen)
+            case Do(args=args):
+                for y in args:
+                    yield from self._undecided(y, seen)
+            case Cast(arg=y) | Load(index=y):
+                yield from self._undecided(y, seen)
+            case _:
+                pass
+
+    def _first(self, test: Expr) -> Expr:
+        """The condition to decide first: the simplest part of one that combines several."""
+        match self._value(test):
+            case Do(op=op, args=args, of="bool") if op in _BOTH | _EITHER:
+                return self._first(min(args, key=self._parts))
+            case Do(op=op, args=(x,), of="bool") if op in _NOT:
+                return self._first(x)
+        return test
+
+    def _parts(self, test: Expr) -> int:
+        match self._value(test):
+            case Do(op=op, args=args, of="bool") if op in _BOTH | _EITHER:
+                return sum(map(self._parts, args))
+        return 1
+
+    def _finished(self, ends: Sequence[Stmt]) -> Iterator[Stmt]:
+        """Yield the statements of a case in which all is decided: values, then what it stores and hands on."""
+        sets = {x.name for x in ends if isinstance(x, Set)}
+        done, held = list[Stmt](), list[Stmt]()
+        for x in ends:
+            if isinstance(x, Store):
+                done.append(replace(x, index=self._simple(x.index), value=self._simple(x.value)))
+            elif isinstance(x, Set) and (value := self._simple(x.value)) != Var(x.name, x.value.dtype):
+                if not sets.isdisjoint(variables(value)):
+                    held.append(Let(f"{x.name}n", value, value.dtype))
+                    value = Var(f"{x.name}n", value.dtype)
+                done.append(Set(x.name, value))
+        yield from self._needed([y for x in (*held, *done) for y in expressions(x)])
+        yield from held
+        yield from done
+
+    def _needed(self, values: Sequence[Expr]) -> Iterator[Stmt]:
+        """Yield the definitions of the variables in some values that are not there yet."""
+        for name in (v for x in values for v in variables(x)):
+            if name in self.made and name not in self.there:
+                value = self._value(Var(name, self.made[name].dtype))
+                yield from self._needed([value])
+                self.there |= {name}
+                yield replace(self.made[name], value=value)
+
+    def _value(self, x: Expr) -> Expr:
+        """What a variable is defined as, simplified by what is known; other expressions as they are."""
+        if not isinstance(x, Var) or x.name not in self.made:
+            return x
+        if x.name not in self.values:
+            self.values[x.name] = self._simple(self.made[x.name].value)
+        return self.values[x.name]
+
+    def _simple(self, x: Expr) -> Expr:
+        """An expression, simplified by what is known."""
+        match x:
+            case Var():
+                truth = self._truth(x) if x.dtype == "bool" else None
+                value = Lit(truth, "bool") if truth is not None else self._value(x)
+                return value if isinstance(value, Lit | Var) else x
+            case Load(index=index):
+                return replace(x, index=self._simple(index))
+            case Cast(arg=arg, dtype=dtype):
+                arg = self._simple(arg)
+                if isinstance(arg, Lit) and arg.dtype == "bool" and np.dtype(dtype).kind in "iu":
+                    return Lit(int(arg.value), dtype)
+                return replace(x, arg=arg)
+            case Do(args=args):
+                return self._operation(replace(x, args=tuple(map(self._simple, args))))
+        return x
+
+    def _operation(self, x: Do) -> Expr:
+        """An operation on simplified arguments."""
+        if x.dtype == "bool" and (truth := self._truth(x)) is not None:
+            return Lit(truth, "bool")
+        whole = np.dtype(x.of).kind in "iu"
+        match x:
+            case Do(op="where", args=(test, a, b)):
+                truth = self._truth(test)
+                return x if truth is None else a if truth else b
+            case Do(op=op, args=(a, b), of="bool") if op in _BOTH | _EITHER:
+                return b if isinstance(a, Lit) else a if isinstance(b, Lit) else x
+            case Do(op="add" | "subtract" | "bitwise_or", args=(a, Lit(value=0))) if whole:
+                return a
+            case Do(op="add" | "bitwise_or", args=(Lit(value=0), b)) if whole:
+                return b
+            case Do(op="maximum" | "minimum", args=(a, b)):
+                return a if self._is_extreme(x, a, b) else b if self._is_extreme(x, b, a) else x
+        return x
+
+    def _is_extreme(self, x: Do, a: Expr, b: Expr) -> bool:
+        """Whether an extreme of two numbers is known to be the first one."""
+        beyond, within = ("greater", "less") if x.op == "maximum" else ("less", "greater")
+        whole = np.dtype(x.of).kind in "iu"
+        if whole and self._truth(Do(within, (a, b), "bool", x.of)) is False:
+            return True
+        return bool(self._truth(Do(beyond, (a, b), "bool", x.of)))
+
+    def _truth(self, test: Expr) -> bool | None:
+        """Whether a condition holds; None if it is not known."""
+        found = truth_of(test, self.known)
+        if found is not None:
+            return found
+        match value := self._value(test):
+            case Do(op=op, args=args, of="bool") if op in _BOTH | _EITHER:
+                parts, settles = [*map(self._truth, args)], op in _EITHER
+                return settles if settles in parts else None if None in parts else not settles
+            case Do(op=op, args=(x,), of="bool") if op in _NOT:
+                truth = self._truth(x)
+                return None if truth is None else not truth
+        return None if value == test else self._truth(value)
