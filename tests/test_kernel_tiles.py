@@ -117,6 +117,22 @@ def test_products_of_vectors_have_the_bits_of_numpy(dtype, fp, forced):
     assert "1 of 1" in str(f.kernels[0]), f.kernels
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_vectors_in_kernels_are_those_of_the_functions(dtype, forced):
+    X, w = T.TensorType(dtype, (None, None))("X"), T.TensorType(dtype, (None,))("w")
+    found, _ = scanopt.scan(lambda x, s, w: T.dot(x, w) + s * 0, X, T.constant(0.0, dtype=dtype), w)
+    f = scanopt.function([X, w], found, fp="exact", backend="c")
+    rng = np.random.default_rng(1)
+    for n in (*range(9, 36), 47, 64, 65, 79, 200):
+        x, y = rng.normal(size=(6, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+        x[1, -1], x[2, n // 2], x[3, 0] = np.nan, np.inf, 1e30
+        x[4:], y[0] = rng.choice([0.0, -0.0, 1e-40], (2, n)), -0.0
+        values = f(x, y)
+        np.testing.assert_array_equal(values, f.unoptimized(x, y))
+        np.testing.assert_array_equal(np.signbit(values), np.signbit(f.unoptimized(x, y)))
+    assert f"DOT_{dtype}(F" in str(f.kernels[0]), f.kernels
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_products_of_a_vector_at_several_places(dtype):
     """Each has the bits of a product alone."""

@@ -65,6 +65,7 @@ from scanopt.backends.kernels.steps_in_c import (
 from scanopt.backends.kernels.steps_known import wrapped
 from scanopt.backends.kernels.steps_unrolled import CLOCK, looped, looped_in_two_ways, one_by_one, waits_in_order
 from scanopt.backends.kernels.values import item_size
+from scanopt.backends.kernels.vector_text import dot_text
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
 __all__ = ["NAME", "Printer", "bare", "c_text"]
@@ -373,12 +374,14 @@ class Printer:
             yield f"{space}if (!{name}({x.arrays[0]}, {x.arrays[1]}, {bare(self.expression(x.dims[0]))}))"
         if x.direct >= 0:
             yield from self._direct(x, name, dtypes, space)
+        called = f"DOT_{dtypes[0]}(F[{2 * x.slot}])" if name == "dot" else f"((inner *)F[{2 * x.slot}])"
+        self.helpers |= {dot_text(dtypes[0])} if name == "dot" else set()
         arrays = ", ".join(f"(char *){a}" for a in x.arrays)
         dims, strides = (", ".join(map(self.expression, xs)) for xs in (x.dims, x.strides))
         yield f"{space}{{"
         yield f"{space}    char *a[] = {{{arrays}}};"
         yield f"{space}    const int64 n[] = {{{dims}}}, s[] = {{{strides}}};"
-        yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
+        yield f"{space}    {called}(a, n, s, F[{2 * x.slot + 1}]);"
         yield f"{space}}}"
 
     def _direct(self, x: Inner, ufunc: str, dtypes: tuple[str, ...], space: str) -> Iterator[str]:

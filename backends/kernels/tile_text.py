@@ -8,12 +8,12 @@ and columns of each twelve rows.  They add each sum to zero.
 
 from __future__ import annotations
 
-__all__ = ["HEAD", "PRODUCTS", "SPACE", "TYPES"]
+__all__ = ["HEAD", "PRODUCTS", "REGISTERS", "SPACE", "TYPES", "VECTOR_TYPES"]
 
 SPACE = 64
 """The bytes by which a row of the last panel may be longer than the remaining columns."""
 
-HEAD = f"""\
+REGISTERS = """\
 typedef long long int64; typedef float float32; typedef double float64;
 #if defined(__AVX512F__)
 #define VECTOR 64
@@ -44,18 +44,18 @@ typedef long long int64; typedef float float32; typedef double float64;
 #define CHAINS_float32 2
 #define CHAINS_float64 4
 #define TOTAL(sum) (0 + (sum))
-#define HELD(vector) ({{ __asm__("" : "+x"(vector)); }}) /* in a register, and not read again and again */
+#define HELD(vector) ({ __asm__("" : "+x"(vector)); }) /* in a register, and not read again and again */
 #define LAST_SUM_float32 1
 #define LAST_SUM_float64 0
 #define FIRST_CACHE 32768
 #define FMA_float32 __builtin_fmaf
 #define FMA_float64 __builtin_fma
 #if defined(__clang__)
-#define PLUS_float32(x, y, sum) __builtin_elementwise_fma((x) - (vector_float32){{0}}, y, sum)
-#define PLUS_float64(x, y, sum) __builtin_elementwise_fma((x) - (vector_float64){{0}}, y, sum)
+#define PLUS_float32(x, y, sum) __builtin_elementwise_fma((x) - (vector_float32){0}, y, sum)
+#define PLUS_float64(x, y, sum) __builtin_elementwise_fma((x) - (vector_float64){0}, y, sum)
 #else /* gcc leaves a single chain of sums unfused, to save time on Zen */
-#define PLUS_float32(x, y, sum) (vector_float32)__builtin_ia32_vfmaddps256((x) - (vector_float32){{0}}, y, sum)
-#define PLUS_float64(x, y, sum) (vector_float64)__builtin_ia32_vfmaddpd256((x) - (vector_float64){{0}}, y, sum)
+#define PLUS_float32(x, y, sum) (vector_float32)__builtin_ia32_vfmaddps256((x) - (vector_float32){0}, y, sum)
+#define PLUS_float64(x, y, sum) (vector_float64)__builtin_ia32_vfmaddpd256((x) - (vector_float64){0}, y, sum)
 #endif
 #else
 #define added_float64 __builtin_fma
@@ -89,7 +89,11 @@ typedef long long int64; typedef float float32; typedef double float64;
 #define FUSES 0
 #endif
 #define INLINE static inline __attribute__((always_inline))
-#define ALONE static __attribute__((noinline))
+"""
+"""What the registers of the processor hold, and how its BLAS adds vectors."""
+
+HEAD = f"""\
+{REGISTERS}#define ALONE static __attribute__((noinline))
 _Static_assert(VECTOR <= {SPACE}, "");
 #define SQUARE_float32 0
 #define FIRST_float32(a, b) (a)
@@ -129,11 +133,13 @@ INLINE int many_float32(int64 i, int64 m, int64 column, int64 n)
 }}
 #endif
 """
-TYPES = """\
+VECTOR_TYPES = """\
 typedef TYPE vector_TYPE __attribute__((vector_size(VECTOR), aligned(sizeof(TYPE)), may_alias));
 typedef TYPE half_TYPE __attribute__((vector_size(HALF), aligned(sizeof(TYPE)), may_alias));
 enum { LANES_TYPE = VECTOR / sizeof(TYPE), HALF_TYPE = HALF / sizeof(TYPE) };
 
+"""
+TYPES = """\
 /* How many registers hold a row of the next panel, where so many columns are left. */
 INLINE int64 wide_TYPE(int64 columns)
 {

@@ -22,7 +22,7 @@ from scanopt.backends.kernels import tile_sums
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.kernels.processor import has
-from scanopt.backends.kernels.tile_text import HEAD, PRODUCTS, SPACE, TYPES
+from scanopt.backends.kernels.tile_text import HEAD, PRODUCTS, SPACE, TYPES, VECTOR_TYPES
 from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of
 from scanopt.backends.kernels.vector_text import ROWS, VECTORS
 from scanopt.records import dataclass
@@ -61,7 +61,7 @@ _SHORT = 1 << 15
 """The bytes of a matrix that is multiplied by a vector in less time than a call of BLAS takes."""
 
 DTYPES = ("float32", "float64")
-_BODY = TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
+_BODY = VECTOR_TYPES + TYPES + ROWS + PRODUCTS + VECTORS + tile_sums.TEXT
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["ROWS", "VECTORS"]
+from scanopt.backends.kernels.tile_text import REGISTERS, VECTOR_TYPES
+
+__all__ = ["ROWS", "VECTORS", "dot_text"]
 
 ROWS = """\
 #if HASWELL
@@ -139,7 +141,7 @@ static void column_TYPE(char **G, const int64 *dims, const int64 *strides, void 
 #endif
 
 """
-VECTORS = """\
+_DOT = """\
 /* A product of vectors: four sums in registers, wide ones first; what is left one by one. */
 FUSED static void dot_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
 {
@@ -179,6 +181,10 @@ FUSED static void dot_TYPE(char **G, const int64 *dims, const int64 *strides, vo
     *(TYPE *)G[2] = 0 + (TYPE)(LAST_SUM_TYPE ? dot + parts[0] : dot);
 }
 
+"""
+VECTORS = (
+    _DOT
+    + """\
 /* The same of a vector and what begins at each of some places, which follow each other: in vectors of places. */
 #define MORE_TYPE(i, sum) PLUS_TYPE(y[i], *(const vector_TYPE *)(x + (i)), sum)
 FUSED static void dots_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
@@ -223,3 +229,12 @@ FUSED static void dots_TYPE(char **G, const int64 *dims, const int64 *strides, v
         dot_TYPE((char *[]){(char *)x, (char *)y, (char *)out}, dims, strides, data);
 }
 """
+)
+
+
+def dot_text(dtype: str) -> str:
+    """The text by which a kernel multiplies vectors of a dtype itself, where their order is known; or it is a call."""
+    registers = f"#ifndef VECTOR\n{REGISTERS}#endif\n"
+    ours = f"{VECTOR_TYPES}{_DOT}".replace("FUSED static", "INLINE").replace("TYPE", dtype)
+    call = f"#define DOT_{dtype}(f) ((inner *)(f))\n"
+    return f"{registers}#if HASWELL\n{ours}#define DOT_{dtype}(f) dot_{dtype}\n#else\n{call}#endif\n"
