@@ -46,7 +46,7 @@ def decided(body: Sequence[Stmt], waits: Collection[str]) -> tuple[Stmt, ...]:
 def _waiting(made: Mapping[str, Let], waits: Collection[str]) -> set[str]:
     """The variables that depend on the step before, and the conditions that are combined with such conditions."""
     found = {*waits}
-    for name, x in reversed(made.items()):
+    for name, x in [*made.items()][::-1]:
         if name in found and x.dtype == "bool" and isinstance(x.value, Do) and x.value.of == "bool":
             found |= {*variables(x.value)}
     return found
