@@ -21,8 +21,9 @@ _IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwis
 _CHOOSING = {"where", "maximum", "minimum", "clip"}
 """Operations that may be branches: a step without one takes as long as its operations, which wait for one another."""
 
-BLOCK, BLOCKS = 512, 4
-"""The steps that are timed together; the fewest such blocks of a loop that tries two ways."""
+BLOCK, BLOCKS, ROUND = 512, 4, 128
+"""The steps that are timed together; the fewest such blocks of a loop that tries two ways; after how many it tries
+again: a processor learns anew what to predict after each try."""
 CLOCK = """\
 #if defined(__x86_64__)
 #define CLOCK __builtin_ia32_rdtsc()
@@ -71,7 +72,7 @@ def looped_in_two_ways(
 ) -> Iterator[str]:
     """The lines of a loop whose step has two texts of the same meaning: the second one is tried in long loops.
 
-    Of 32 blocks, the second one is timed with branches, after the first one has taught the processor what to predict,
+    Of 128 blocks, the second one is timed with branches, after the first one has taught the processor what to predict,
     and the third one without them.  Only steps with branches are taken four at a time: the others wait for one another.
     """
     t = x.var
@@ -81,7 +82,7 @@ def looped_in_two_ways(
     yield f"{space}while ({t} < {count}) {{"
     yield f"{space}    const bool8 full = {whole} && {count} - {t} >= {BLOCK};"
     yield f"{space}    const int64 stop = full ? {t} + {BLOCK} : {count};"
-    yield f"{space}    const uint64 turn = turn{t}++ & 31, start = full ? CLOCK : 0;"
+    yield f"{space}    const uint64 turn = turn{t}++ % {ROUND}, start = full ? CLOCK : 0;"
     yield f"{space}    if (full && (turn < 2 || (turn > 2 && better{t}))) {{"
     yield from _grouped(x, "stop", [f"        {line}" for line in branching], f"{space}        ")
     yield f"{space}    }} else {{"
