@@ -280,3 +280,21 @@ def test_a_part_with_steps_of_0_is_an_error_only_where_a_step_is_taken(read: Any
     np.testing.assert_array_equal(f(none, np.ones(3)), f.unoptimized(none, np.ones(3)))
     with pytest.raises(ValueError, match="slice step cannot be zero"):
         f(np.zeros((2, 3)), np.ones(3))
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_a_gradient_adds_up_rows_whose_shape_only_a_step_would_tell(fp: str) -> None:
+    v, x, n = T.dmatrix("v"), T.dmatrix("x"), T.lscalar("n")
+
+    def step(row: Any, t: Any) -> Any:
+        moved = v + row
+        return T.tile(ifelse(T.eq(t % 2, 0), moved, moved), 2)
+
+    rows, _ = scanopt.scan(step, [x, T.arange(5)], n_steps=n)
+    loss = T.log1p(T.sqr(rows)).sum()
+    f = scanopt.function([v, x, n], [loss, *scanopt.grad(loss, [v, x])], fp=fp)
+    values = np.arange(10.0).reshape(5, 2) - 4, np.ones((5, 2))
+    for steps in (0, 3):
+        for found, expected in zip(f(*values, steps), f.unoptimized(*values, steps), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=0 if fp == "exact" else 1e-14)
+            assert found.shape == expected.shape

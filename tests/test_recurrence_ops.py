@@ -116,6 +116,17 @@ def test_folds_in_order_are_made_in_blocks() -> None:
             getattr(np, name), np.ones((1, 2)), x[:50])[-1])  # fmt: skip
 
 
+@pytest.mark.parametrize("width", [5, 500])
+def test_no_rows_have_any_shape(width: int) -> None:
+    init, none, one = np.arange(2.0 * width).reshape(1, width, 2), np.empty((0, 0, 2)), np.array(1.0)
+    assert running.accumulate(np, "add", init, none).shape == (0, width, 2)
+    for last in (running.fold, running.fold_in_order):
+        np.testing.assert_array_equal(last(np, "add", init, none), init[0])
+    np.testing.assert_array_equal(powers.polynomial(np, init, one, none), init[0])
+    assert filters.lfilter(np, init, none, one).shape == (0, width, 2)
+    assert chunked.linear_recurrence(np, init, none, none).shape == (0, width, 2)
+
+
 def test_long_segments_and_short_ones() -> None:
     rng = np.random.default_rng(3)
     for share in (0.0, 0.001, 0.1, 0.9):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.numerics import regrouped
-from scanopt.array.numerics.running import aligned
+from scanopt.array.numerics.running import fitting
 
 __all__ = ["clamped_sum", "linear_recurrence", "masked_flips", "regrouped_smoothing", "smoothing"]
 
@@ -157,9 +157,7 @@ def _by_chunks(
     n, shape = rows[0].shape[0], init.shape[1:]
     lanes = math.prod(shape)
     out = xp.empty((n, *shape), init.dtype)
-    rows = [aligned(x, len(shape)) for x in rows]
-    for x in rows:
-        np.broadcast_to(np.empty(x.shape[1:]), shape)  # raises where the rows do not fit
+    rows = [fitting(x, shape) for x in rows]
     chunks = _chunks(n, lanes)
     if chunks < LEAST or not lanes:
         return _one_by_one(init[0], rows, step, out)

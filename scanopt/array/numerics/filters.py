@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.numerics.running import aligned
+from scanopt.array.numerics.running import fitting
 
 __all__ = ["lfilter"]
 
@@ -38,9 +38,10 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
     array([0.5 , 1.25])
     """
     n, shape = x.shape[0], init.shape[1:]
-    rows = aligned(x, len(shape))
+    rows = fitting(x, shape)
     out = xp.empty((n, *shape), init.dtype)
-    out[...] = rows  # raises where they do not fit
+    if n:
+        out[...] = rows
     past, factors = [init[k] for k in range(init.shape[0])], [a.astype(init.dtype) for a in coefficients]
     known = init.dtype in (np.float32, np.float64)  # to SciPy's filter
     found = _filter(out.size) if xp is np and known and math.prod(shape) <= WIDE and n else None

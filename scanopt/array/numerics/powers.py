@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.numerics.running import aligned
+from scanopt.array.numerics.running import aligned, fitting
 
 __all__ = ["MULTIPLIED", "affine_power", "geometric", "polynomial", "powers"]
 
@@ -136,8 +136,7 @@ def polynomial(xp: Any, init: Any, x: Any, coefficients: Any) -> Any:
     """
     dtype, n, shape = init.dtype, coefficients.shape[0], init.shape[1:]
     x = xp.broadcast_to(x.astype(dtype), shape)
-    rows = aligned(coefficients.astype(dtype), len(shape))
-    np.broadcast_to(np.empty(rows.shape[1:]), shape)  # raises where the rows do not fit
+    rows = fitting(coefficients.astype(dtype), shape)
     if n >= FEW:
         wide = np.dtype(np.float64)
         found = _in_blocks(xp, init[0].astype(wide), x.astype(wide), rows.astype(wide)).astype(dtype)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ACCUMULATED", "accumulate", "aligned", "fold", "fold_in_order", "forward_fill", "segmented"]
+__all__ = ["ACCUMULATED", "accumulate", "aligned", "fitting", "fold", "fold_in_order", "forward_fill", "segmented"]
 
 ACCUMULATED = {
     "add": "biufc", "multiply": "biufc", "divide": "f", "floor_divide": "iu", "remainder": "iu", "maximum": "biuf",
@@ -44,8 +44,20 @@ def _spread(xp: Any, init: Any, x: Any) -> Any:
     Raises ValueError where they do not broadcast to it.
     """
     out = xp.empty((x.shape[0], *init.shape[1:]), init.dtype)
-    out[...] = aligned(x, init.ndim - 1)
+    if x.shape[0]:
+        out[...] = fitting(x, init.shape[1:])
     return out
+
+
+def fitting(x: Any, shape: tuple[int, ...]) -> Any:
+    """The rows of x, with as many axes as `shape`.  Raises ValueError if they do not broadcast to it.
+
+    No rows do, whatever their shape: that of a loop without steps is a guess where it depends on values.
+    """
+    rows = aligned(x, len(shape))
+    if rows.shape[0]:
+        np.broadcast_to(np.empty(rows.shape[1:]), shape)
+    return rows
 
 
 def accumulate(xp: Any, name: str, init: Any, x: Any) -> Any:
@@ -95,8 +107,7 @@ def fold(xp: Any, name: str, init: Any, x: Any) -> Any:
     >>> fold(np, "maximum", np.array([1.0]), np.array([0.5, 3.0, 2.0]))
     array(3.)
     """
-    f, rows = _ufunc(xp, name), aligned(x, init.ndim - 1)
-    np.broadcast_to(np.empty(rows.shape[1:]), init.shape[1:])  # raises where the rows do not fit
+    f, rows = _ufunc(xp, name), fitting(x, init.shape[1:])
     if not rows.shape[0]:
         return init[0].copy()
     if xp is np:
@@ -116,9 +127,8 @@ def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
     """
     lanes = math.prod(init.shape)
     length = max(BLOCK // max(lanes, 1), 1)
-    rows, last = aligned(x, init.ndim - 1), init
+    rows, last = fitting(x, init.shape[1:]), init
     if xp is not np or lanes > WIDE:
-        np.broadcast_to(np.empty(rows.shape[1:]), init.shape[1:])  # raises where the rows do not fit
         f, s = _ufunc(xp, name), xp.array(init[0])
         for row in rows:
             s = f(s, row, out=s) if s.ndim else f(s, row)
