@@ -174,19 +174,18 @@ class _Case:
 
     def _finished(self, ends: Sequence[Stmt]) -> Iterator[Stmt]:
         """Yield the statements of a case in which all is decided: values, then what it stores and hands on."""
-        sets = {x.name for x in ends if isinstance(x, Set)}
-        done, held = list[Stmt](), list[Stmt]()
+        names = {x.name for x in ends if isinstance(x, Set)}
+        stores, held, sets = list[Stmt](), list[Stmt](), list[Stmt]()
         for x in ends:
             if isinstance(x, Store):
-                done.append(replace(x, index=self._simple(x.index), value=self._simple(x.value)))
+                stores.append(replace(x, index=self._simple(x.index), value=self._simple(x.value)))
             elif isinstance(x, Set) and (value := self._simple(x.value)) != Var(x.name, x.value.dtype):
-                if not sets.isdisjoint(variables(value)):
+                if not names.isdisjoint(variables(value)):
                     held.append(Let(f"{x.name}n", value, value.dtype))
                     value = Var(f"{x.name}n", value.dtype)
-                done.append(Set(x.name, value))
-        yield from self._needed([y for x in (*held, *done) for y in expressions(x)])
-        yield from held
-        yield from done
+                sets.append(Set(x.name, value))
+        yield from self._needed([y for x in (*held, *stores, *sets) for y in expressions(x)])
+        yield from (*held, *stores, *sets)  # what is known now may name what a step hands on, so it is stored first
 
     def _needed(self, values: Sequence[Expr]) -> Iterator[Stmt]:
         """Yield the definitions of the variables in some values that are not there yet."""
