@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, If, Let, Lit, Set, Stmt, Var
-from scanopt.backends.kernels.walks import expressions, inside, variables
+from scanopt.backends.kernels.walks import dependencies, expressions, inside, variables
 
 __all__ = ["carried_last", "waiting"]
 
@@ -45,19 +45,8 @@ def _handed_on(body: Sequence[Stmt]) -> set[str]:
     once = {x.name: x.value for x in body if isinstance(x, Set) and sets[x.name] == 1}
     made = {x.name: x.value for x in body if isinstance(x, Let)}
     found = {*sets}
-    while early := {name for name in found & once.keys() if found.isdisjoint(_needed(once[name], made))}:
+    while early := {name for name in found & once.keys() if found.isdisjoint(dependencies(once[name], made))}:
         found -= early
-    return found
-
-
-def _needed(value: Expr, made: Mapping[str, Expr]) -> set[str]:
-    """The variables that a value depends on."""
-    found, todo = set[str](), [*variables(value)]
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += variables(made[name]) if name in made else ()
     return found
 
 

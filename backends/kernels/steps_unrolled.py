@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scanopt.backends.kernels.ir import Do, Expr, Fail, If, Let, Lit, Point, Set, Steps, Stmt, Store, Var
-from scanopt.backends.kernels.walks import expressions, inside, loads, variables
+from scanopt.backends.kernels.walks import dependencies, expressions, inside, loads, variables
 
 __all__ = ["CLOCK", "looped", "looped_in_two_ways", "one_by_one", "waits_in_order"]
 
@@ -104,27 +104,16 @@ def one_by_one(x: Steps, count: str, step: Sequence[str], space: str) -> Iterato
 def _carried(every: Sequence[Stmt], made: dict[str, Expr]) -> dict[str, Expr]:
     """The variables that a step hands on and that depend on themselves, with their new values."""
     found = {y.name: y.value for y in every if isinstance(y, Set)}
-    return {name: value for name, value in found.items() if name in _needed(value, made)}
-
-
-def _needed(value: Expr, made: dict[str, Expr]) -> set[str]:
-    """The variables that a value depends on."""
-    found, todo = set[str](), [*variables(value)]
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            todo += variables(made[name]) if name in made else ()
-    return found
+    return {name: value for name, value in found.items() if name in dependencies(value, made)}
 
 
 def _in_order(name: str, made: dict[str, Expr], every: Sequence[Stmt]) -> bool:
     """Whether a variable is more than a reduction: of floats, by other operations, or read by others on the way."""
     value = next(y.value for y in every if isinstance(y, Set) and y.name == name)
-    waits = {v for v in made if name in _needed(made[v], made)} | {name}
+    waits = {v for v in made if name in dependencies(made[v], made)} | {name}
     if value.dtype[:5] == "float" or any(v in waits for y in every for v in _written(y)):
         return True
-    mine = _needed(value, made)
+    mine = dependencies(value, made)
     return not mine >= waits or any(v in waits and not _reduces(made[v], waits) for v in mine - {name})
 
 

@@ -26,6 +26,7 @@ from scanopt.backends.kernels.ir import (
 
 __all__ = [
     "changed",
+    "dependencies",
     "expressions",
     "inside",
     "loads",
@@ -108,6 +109,17 @@ def variables(x: Expr) -> Iterator[str]:
             yield from variables(arg)
         case _:
             pass
+
+
+def dependencies(x: Expr, made: Mapping[str, Expr]) -> set[str]:
+    """The variables that an expression depends on.  made: what variables are defined as."""
+    found, todo = set[str](), [*variables(x)]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += variables(made[name]) if name in made else ()
+    return found
 
 
 def with_loads(x: Stmt, change: Callable[[Load], Expr]) -> Stmt:
