@@ -133,6 +133,26 @@ def test_products_of_vectors_in_kernels_are_those_of_the_functions(dtype, forced
     assert f"DOT_{dtype}(F" in str(f.kernels[0]), f.kernels
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_vectors_beside_extremes_of_rows(dtype, forced):
+    """The texts of both stand in one kernel."""
+    X, w = T.TensorType(dtype, (None, None))("X"), T.TensorType(dtype, (None,))("w")
+
+    def step(x, s, w):
+        return T.dot(x, w) + s * T.max(x) + T.cast(T.argmax(x), dtype)
+
+    found, _ = scanopt.scan(step, X, T.constant(0.0, dtype=dtype), w)
+    f = scanopt.function([X, w], found, fp="exact", backend="c")
+    rng = np.random.default_rng(2)
+    for n in (20, 33, 100):
+        values = rng.normal(size=(6, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+        np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+    text = str(f.kernels[0])
+    assert "1 of 1" in text, f.kernels
+    assert f"DOT_{dtype}(F" in text, text
+    assert f"WIDTH_{dtype}" in text, text
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_products_of_a_vector_at_several_places(dtype):
     """Each has the bits of a product alone."""

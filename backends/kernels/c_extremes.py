@@ -23,16 +23,16 @@ _MOST = 256
 _FEW = 12
 """A row in which the place of the extreme is found in order: lanes would often wait for an element just written."""
 _LANES = """\
-#ifndef LANES_$T
+#ifndef WIDTH_$T
 #if defined(__AVX512F__)
-#define LANES_$T (64 / (int)sizeof($T))
+#define WIDTH_$T (64 / (int)sizeof($T))
 #elif defined(__AVX__)
-#define LANES_$T (32 / (int)sizeof($T))
+#define WIDTH_$T (32 / (int)sizeof($T))
 #else
-#define LANES_$T (16 / (int)sizeof($T))
+#define WIDTH_$T (16 / (int)sizeof($T))
 #endif
-typedef $T lanes_$T __attribute__((vector_size(LANES_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
-typedef $I places_$T __attribute__((vector_size(LANES_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
+typedef $T lanes_$T __attribute__((vector_size(WIDTH_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
+typedef $I places_$T __attribute__((vector_size(WIDTH_$T * sizeof($T)), aligned(sizeof($T)), may_alias));
 #define EITHER_$T(test, a, b) ((lanes_$T)(((test) & (places_$T)(a)) | (~(test) & (places_$T)(b))))
 #define HERE_$T(x) (*(const lanes_$T *)(x))
 #endif
@@ -40,7 +40,7 @@ typedef $I places_$T __attribute__((vector_size(LANES_$T * sizeof($T)), aligned(
 _PLACE = """\
 static inline int64 first_${OP}_in_lanes_$T(const $T *x, int64 n)
 {
-    enum { L = LANES_$T };
+    enum { L = WIDTH_$T };
     lanes_$T a = HERE_$T(x), b = HERE_$T(x + L);
     places_$T odd = (a != a) | (b != b), p = {0}, q = p + L;
     for (int64 i = 2 * L; i < n; i += 2 * L) {
@@ -73,7 +73,7 @@ static inline int64 first_${OP}_in_lanes_$T(const $T *x, int64 n)
 static inline void first_${OP}_$T(int64 *y, const $T *x, int64 n)
 {
     $T best = x[0];
-    int64 at = n >= 2 * LANES_$T && n > $FEW && n <= 0x7fffffff ? first_${OP}_in_lanes_$T(x, n) : -1;
+    int64 at = n >= 2 * WIDTH_$T && n > $FEW && n <= 0x7fffffff ? first_${OP}_in_lanes_$T(x, n) : -1;
     if (at >= 0) { *y = at; return; }
     at = 0;
     for (int64 i = 1; i < n; i++)
@@ -88,7 +88,7 @@ static inline void first_${OP}_$T(int64 *y, const $T *x, int64 n)
 _EXTREME = """\
 static inline int reduce_${OP}_$T($T *y, const $T *x, int64 n)
 {
-    enum { L = LANES_$T };
+    enum { L = WIDTH_$T };
     $T found = *y;
     int odd = found != found, other = 0;
     if (n > $MOST) return 0;
