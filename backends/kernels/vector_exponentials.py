@@ -43,9 +43,10 @@ static inline __attribute__((always_inline)) numbers exp_from(const float64 *tab
 static inline __attribute__((always_inline)) numbers exp_of(const float64 *table, numbers x)
 {
     const numbers whole = WHOLE(x);
-    const bits none = x < -746.0;
-    numbers found = choice(none, ALL(0.0), exp_from(table, whole, LEFT(x, whole)));
-    ONE_BY_ONE(~none & (((bits)x & MAGNITUDE) >= (bits)ALL(512.0)), exp(x[i]))
+    const bits none = x < -746.0, huge = x > 710.0;
+    numbers found = choice(huge, ALL(__builtin_inf()), exp_from(table, whole, LEFT(x, whole)));
+    found = choice(none, ALL(0.0), found);
+    ONE_BY_ONE(~none & ~huge & (((bits)x & MAGNITUDE) >= (bits)ALL(512.0)), exp(x[i]))
     return found;
 }
 
@@ -141,13 +142,15 @@ static inline __attribute__((always_inline)) numbers power_of(const float64 *tab
     const numbers log_x = high + less, log_rest = high - log_x + less;
     const numbers of = y * log_x, of_rest = FMA(y, log_rest, FMA(y, log_x, -of));
     const numbers whole = WHOLE(of);
-    numbers found = exp_from(table, whole, LEFT(of, whole) + of_rest);
+    const bits none = of < -746.0, huge = of > 710.0;
+    numbers found = choice(huge, ALL(__builtin_inf()), exp_from(table, whole, LEFT(of, whole) + of_rest));
+    found = choice(none, ALL(0.0), found);
     found = (numbers)((bits)found ^ (below & ((bits)near_y << 63)));
     const bits zero = ((bits)base == 0) & (y > 0);
     found = choice(zero, ALL(0.0), found);
     const bits top = (bits)x >> 52, top_y = ((bits)y >> 52) & 0x7ff, top_of = ((bits)of >> 52) & 0x7ff;
     const bits odd_x = (top < 1) | (top >= 0x7ff) | (below & ~whole_y), odd_y = (top_y < 0x3be) | (top_y >= 0x432);
-    ONE_BY_ONE(~zero & (odd_x | odd_y | (top_of >= 0x408)), pow(base[i], y[i]))
+    ONE_BY_ONE(~zero & (odd_x | odd_y | (~none & ~huge & (top_of >= 0x408))), pow(base[i], y[i]))
     return found;
 }
 """

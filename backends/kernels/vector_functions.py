@@ -31,22 +31,26 @@ __all__ = ["library", "put_vectors", "vector_loop", "vectors_known"]
 
 @dataclass(frozen=True)
 class _Vectors:
-    """A function for four numbers: the C text that defines it, its table, how many inputs it has, and its call."""
+    """A function for four numbers: the C text that defines it, its table, how many inputs it has, and its call.
+
+    one: the call of a function of the C library for one number; "" if there is none with the same bits.
+    """
 
     text: str
     table: Callable[[], np.ndarray[Any, Any] | None]
     inputs: int
     call: str
+    one: str = ""
 
 
 _FUNCTIONS = {
-    "exp": _Vectors(EXPONENTIALS, powers, 1, "exp_of(table, x)"),
-    "log": _Vectors(EXPONENTIALS, logarithms, 1, "log_of(table, x)"),
-    "log1p": _Vectors(EXPONENTIALS, powers, 1, "log1p_of(table, x)"),
+    "exp": _Vectors(EXPONENTIALS, powers, 1, "exp_of(table, x)", "exp(x)"),
+    "log": _Vectors(EXPONENTIALS, logarithms, 1, "log_of(table, x)", "log(x)"),
+    "log1p": _Vectors(EXPONENTIALS, powers, 1, "log1p_of(table, x)", "log1p(x)"),
     "logaddexp": _Vectors(EXPONENTIALS, powers, 2, "logaddexp_of(table, x, y)"),
-    "power": _Vectors(EXPONENTIALS, powers_and_logarithms, 2, "power_of(table, x, y)"),
-    "sin": _Vectors(SINES, sines, 1, "sin_of(table, x)"),
-    "cos": _Vectors(SINES, sines, 1, "cos_of(table, x)"),
+    "power": _Vectors(EXPONENTIALS, powers_and_logarithms, 2, "power_of(table, x, y)", "pow(x, y)"),
+    "sin": _Vectors(SINES, sines, 1, "sin_of(table, x)", "sin(x)"),
+    "cos": _Vectors(SINES, sines, 1, "cos_of(table, x)", "cos(x)"),
     "tanh": _Vectors(TANH, tanh_table, 1, "tanh_of(table, x)"),
 }
 _WANTED = ("logaddexp",) if has("AVX512F") else tuple(_FUNCTIONS)
@@ -125,6 +129,16 @@ static void every(char **G, const int64 *dims, const int64 *strides, void *table
     const int64 n = dims[0];
     for (int64 i = 0; i < n; i += 4) {
         const int count = n - i < 4 ? (int)(n - i) : 4;
+#if IN_C
+        if (count < 3) { /* the C library takes less time for so few */
+            for (int64 k = i; k < n; k++) {
+                const float64 x = *(const float64 *)(G[0] + k * strides[0]);
+                const float64 y = *(const float64 *)(G[INPUTS - 1] + k * strides[INPUTS - 1]);
+                *(float64 *)(G[INPUTS] + k * strides[INPUTS]) = ONE;
+            }
+            return;
+        }
+#endif
         const numbers x = numbers_at(G[0] + i * strides[0], strides[0], count);
         const numbers y = INPUTS > 1 ? numbers_at(G[1] + i * strides[1], strides[1], count) : x;
         const numbers found = CALL;
@@ -166,7 +180,8 @@ def library(name: str) -> Build:
     f = _FUNCTIONS[name]
     loop = "powers" if name == "power" else "every"
     words = {"INPUTS": str(f.inputs), "CALL": f.call, "NAME": NAME, "LOOP": loop, "FUNCTIONS": f.text}
-    return Build(re.sub(r"\b(INPUTS|CALL|NAME|LOOP|FUNCTIONS)\b", lambda m: words[m[0]], _TEXT))
+    words |= {"ONE": f.one, "IN_C": str(int(bool(f.one)))}
+    return Build(re.sub(r"\b(INPUTS|CALL|NAME|LOOP|FUNCTIONS|ONE|IN_C)\b", lambda m: words[m[0]], _TEXT))
 
 
 def _wanted(loops: Iterable[tuple[str, tuple[str, ...]]]) -> dict[int, str]:
