@@ -17,6 +17,7 @@ from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.array.misfits import axis_named
 from scanopt.array.numerics.c_order import laid_out
 from scanopt.array.op import Op
+from scanopt.array.shapes import axes_text
 from scanopt.array.types import TensorType, array_of
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.effects import CheckError
@@ -60,9 +61,7 @@ def read_value(variable: Variable, value: Any) -> Array:
     found = TensorType(data.dtype.name, data.shape)
     data = _cast(variable, value, data)
     if data.ndim != variable.ndim:
-        raise TypeError(
-            f"{describe(variable)} needs {variable.ndim} ax{'i' if variable.ndim == 1 else 'e'}s, found {found}"
-        )
+        raise TypeError(f"{describe(variable)} needs {axes_text(variable.ndim)}, found {found}")
     if not variable.type.accepts(TensorType(data.dtype.name, data.shape)):
         lengths = [*zip(variable.type.shape, data.shape, strict=True)]
         axis = next(i for i, (n, m) in enumerate(lengths) if n not in (None, m))

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, Let, Lit, Set, Stmt, Var
+from scanopt.backends.kernels.known_tests import COMPARED
 from scanopt.backends.kernels.late_choices import LONG, cycles_taken
 from scanopt.backends.kernels.walks import inside, loads, variables
 
@@ -32,7 +33,6 @@ READY = """\
 #endif
 """
 """Compilers take the value of such a variable to be unknown, though nothing changes it."""
-_COMPARED = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 Lets = Mapping[str, Let]
 
 
@@ -100,7 +100,7 @@ def _cycles(lets: Lets, waits: Collection[str]) -> dict[str, int]:
 def _is_extreme(test: Expr, sides: Sequence[Expr], lets: Lets) -> bool:
     """Whether a choice takes the greater or the less of two values, for which there are instructions."""
     made = _made(test, lets)
-    return isinstance(made, Do) and made.op in _COMPARED and {*made.args} == {*sides}
+    return isinstance(made, Do) and made.op in COMPARED and {*made.args} == {*sides}
 
 
 def _counts(name: str, test: Expr, sides: Sequence[Expr], lets: Lets, waits: Collection[str]) -> bool:
@@ -116,7 +116,7 @@ def _counts(name: str, test: Expr, sides: Sequence[Expr], lets: Lets, waits: Col
 
 def _is_of_floats(test: Expr) -> bool:
     """Whether a condition compares floats: only these set a mask by which a processor chooses between floats."""
-    return isinstance(test, Do) and test.op in _COMPARED and np.dtype(test.of).kind == "f"
+    return isinstance(test, Do) and test.op in COMPARED and np.dtype(test.of).kind == "f"
 
 
 def _made(x: Expr, lets: Lets) -> Expr:

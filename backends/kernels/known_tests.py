@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, Lit
 
-__all__ = ["COMPARED", "Fact", "truth_of"]
+__all__ = ["COMPARED", "TURNED", "Fact", "truth_of"]
 
 COMPARED: dict[str, Callable[[float, float], bool]] = {
     "less": operator.lt,
@@ -20,7 +20,8 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
     "equal": operator.eq,
     "not_equal": operator.ne,
 }
-_TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+"""The comparison that says the same with its sides exchanged."""
 
 Fact = tuple[Expr, bool]
 """A condition, and whether it holds."""
@@ -51,7 +52,7 @@ def truth_of(test: Expr, known: Sequence[Fact]) -> bool | None:
     else:
         orders = [(0.0, 1.0), (0.0, 0.0), (1.0, 0.0), *([(math.nan, 0.0)] if floats else [])]
         ways = [(o, holds) for o, a, b, holds in _about(known, test.of) if (a, b) == (x, y)]
-        ways += [(_TURNED.get(o, o), holds) for o, a, b, holds in _about(known, test.of) if (a, b) == (y, x)]
+        ways += [(TURNED.get(o, o), holds) for o, a, b, holds in _about(known, test.of) if (a, b) == (y, x)]
         answers = {COMPARED[op](*p) for p in orders if all(COMPARED[o](*p) == holds for o, holds in ways)}
     return answers.pop() if len(answers) == 1 else None
 
@@ -66,7 +67,7 @@ def _about(known: Sequence[Fact], of: str) -> Iterator[tuple[str, Expr, Expr, bo
 def _turned(test: Do) -> tuple[str, Expr, Expr]:
     """A comparison, with a number on the right."""
     x, y = test.args
-    return (_TURNED.get(test.op, test.op), y, x) if isinstance(x, Lit) else (test.op, x, y)
+    return (TURNED.get(test.op, test.op), y, x) if isinstance(x, Lit) else (test.op, x, y)
 
 
 def _points(numbers: set[bool | int | float], floats: bool) -> list[float]:

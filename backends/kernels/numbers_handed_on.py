@@ -15,13 +15,12 @@ from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Join, Length, Map, Nested, View
 from scanopt.backends.kernels.stages import Stage, read_by
+from scanopt.backends.kernels.steps_unrolled import IN_ANY_ORDER
 from scanopt.program.ir import CarriedState, Read
 
 __all__ = ["with_numbers_handed_on"]
 
 AnyStage = Stage | Columns | Folded
-_IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
-"""Operations on integers by which compilers reduce what many steps compute at once."""
 
 
 def with_numbers_handed_on(stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering) -> list[AnyStage]:
@@ -61,7 +60,7 @@ def _reduces(state: CarriedState, node: Nested) -> bool:
     readers = [n for n in node.nodes if not taps.isdisjoint(n.args)]
     if state.type.dtype.startswith("float") or not taps.isdisjoint(k.value for k in node.loop.keeps):
         return False
-    return all(isinstance(n, Map) and n.out == state.update and n.op in _IN_ANY_ORDER for n in readers)
+    return all(isinstance(n, Map) and n.out == state.update and n.op in IN_ANY_ORDER for n in readers)
 
 
 def _carrying(node: Nested, joins: Mapping[str, Join], views: Mapping[str, View], w: Lowering) -> Nested:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, For, If, Let, Lit, Stmt, Var, plus, times
+from scanopt.backends.kernels.known_tests import TURNED
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Map, Nested
 from scanopt.backends.kernels.overwritten import chosen_over, factors, idle_test
@@ -21,7 +22,6 @@ __all__ = ["Elements", "changes_few", "through_changes"]
 
 Elements = Callable[[Sequence[Expr], dict[str, Scalar]], tuple[Stmt, ...]]
 """Writes the operations on the elements at a place, given known values, by name."""
-_TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
 @dataclass
@@ -89,14 +89,14 @@ def _places(stage: Fused, length: Expr, w: Lowering) -> _Places | None:
         return None
     found = _Places(ZERO, length)
     for test in (made[x] for x in factors(node.args[0], made) if x in made):
-        if test.takes != (INDEX, INDEX) or test.op not in (*_TURNED, "equal"):
+        if test.takes != (INDEX, INDEX) or test.op not in (*TURNED, "equal"):
             continue
         a, b = test.args
         found.tests.append(test.out)
         if _is_places(a, stage, w) and (bound := _number(b, made, w)):
             found.narrow(test.op, bound, length)
         elif _is_places(b, stage, w) and (bound := _number(a, made, w)):
-            found.narrow(_TURNED.get(test.op, test.op), bound, length)
+            found.narrow(TURNED.get(test.op, test.op), bound, length)
         elif by := _divisor(test, made, stage, w) if found.apart == ONE else None:
             near = Do("maximum", (Do("minimum", (by, length), INDEX, INDEX), times(Lit(-1), length)), INDEX, INDEX)
             found.apart = Do("maximum", (Do("absolute", (near,), INDEX, INDEX), ONE), INDEX, INDEX)

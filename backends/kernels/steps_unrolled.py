@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.ir import Do, Expr, Fail, If, Let, Lit, Point, Set, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.walks import dependencies, expressions, inside, loads, variables
 
-__all__ = ["CLOCK", "looped", "looped_in_two_ways", "one_by_one", "waits_in_order"]
+__all__ = ["CLOCK", "IN_ANY_ORDER", "looped", "looped_in_two_ways", "one_by_one", "waits_in_order"]
 
 AT_ONCE, MOST_STATEMENTS, FEWEST_STEPS = 4, 40, 16
 """The steps of a group; the most statements of such a step; loops known to have fewer steps have no groups."""
-_IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "where"}
-"""Operations on integers by which compilers reduce rows, many elements at a time."""
+IN_ANY_ORDER = {"add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"}
+"""Operations on integers by which compilers reduce what many steps compute at once."""
 _CHOOSING = {"where", "maximum", "minimum", "clip"}
 """Operations that may be branches: a step without one takes as long as its operations, which wait for one another."""
 
@@ -124,7 +124,7 @@ def _reduces(value: Expr, waits: set[str]) -> bool:
         case Do(op="where", args=(test, *_)):
             return waits.isdisjoint(variables(test))
         case Do(op=op, args=args):
-            return op in _IN_ANY_ORDER and sum(not waits.isdisjoint(variables(a)) for a in args) == 1
+            return op in {*IN_ANY_ORDER, "where"} and sum(not waits.isdisjoint(variables(a)) for a in args) == 1
     return False
 
 

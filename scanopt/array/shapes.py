@@ -16,8 +16,8 @@ from scanopt.array.op import Operand
 from scanopt.array.types import Dim, TensorType
 
 __all__ = [
-    "axes_of", "axis_of", "broadcast", "changed_state", "common_dtype", "fill", "filled", "lengths", "not_negative",
-    "probe_dtype", "product", "reduced_axes", "same", "shape_text", "ufunc_dtypes", "widened",
+    "axes_of", "axes_text", "axis_of", "broadcast", "changed_state", "common_dtype", "fill", "filled", "lengths",
+    "not_negative", "probe_dtype", "product", "reduced_axes", "same", "shape_text", "ufunc_dtypes", "widened",
 ]  # fmt: skip
 
 Shape = tuple[Dim, ...]
@@ -119,8 +119,17 @@ def axis_of(axis: Any, of: HasAxes | int) -> int:
 
 def _with_axes(of: HasAxes | int) -> str:
     if isinstance(of, int):
-        return f"an array with {of} ax{'i' if of == 1 else 'e'}s"
-    return f"{of.type if isinstance(of, Operand) else of}, which has {of.ndim} ax{'i' if of.ndim == 1 else 'e'}s"
+        return f"an array with {axes_text(of)}"
+    return f"{of.type if isinstance(of, Operand) else of}, which has {axes_text(of.ndim)}"
+
+
+def axes_text(n: int) -> str:
+    """A number of axes, for messages.
+
+    >>> axes_text(1), axes_text(2)
+    ('1 axis', '2 axes')
+    """
+    return "1 axis" if n == 1 else f"{n} axes"
 
 
 def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.numerics.running import fitting
+from scanopt.array.numerics.running import spread
 
 __all__ = ["lfilter"]
 
@@ -38,10 +38,7 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
     array([0.5 , 1.25])
     """
     n, shape = x.shape[0], init.shape[1:]
-    rows = fitting(x, shape)
-    out = xp.empty((n, *shape), init.dtype)
-    if n:
-        out[...] = rows
+    out = spread(xp, init, x)
     past, factors = [init[k] for k in range(init.shape[0])], [a.astype(init.dtype) for a in coefficients]
     known = init.dtype in (np.float32, np.float64)  # to SciPy's filter
     found = _filter(out.size) if xp is np and known and math.prod(shape) <= WIDE and n else None

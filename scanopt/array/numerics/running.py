@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ACCUMULATED", "accumulate", "aligned", "fitting", "fold", "fold_in_order", "forward_fill", "segmented"]
+__all__ = ["ACCUMULATED", "accumulate", "aligned", "fitting", "fold", "fold_in_order", "forward_fill", "segmented",
+           "spread"]  # fmt: skip
 
 ACCUMULATED = {
     "add": "biufc", "multiply": "biufc", "divide": "f", "floor_divide": "iu", "remainder": "iu", "maximum": "biuf",
@@ -38,14 +39,14 @@ def aligned(x: Any, ndim: int) -> Any:
     return x.reshape(x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])
 
 
-def _spread(xp: Any, init: Any, x: Any) -> Any:
+def spread(xp: Any, init: Any, x: Any) -> Any:
     """A new array with the rows of x in the shape and dtype of init's rows.
 
     Raises ValueError where they do not broadcast to it.
     """
     out = xp.empty((x.shape[0], *init.shape[1:]), init.dtype)
     if x.shape[0]:
-        out[...] = fitting(x, init.shape[1:])
+        out[...] = aligned(x, init.ndim - 1)
     return out
 
 
@@ -68,8 +69,8 @@ def accumulate(xp: Any, name: str, init: Any, x: Any) -> Any:
     """
     f = _ufunc(xp, name)
     if math.prod(init.shape) > WIDE or (xp is not np and name in _ORDERED):
-        return _row_by_row(f, _spread(xp, init, x), init)
-    out = _spread(xp, init, x)
+        return _row_by_row(f, spread(xp, init, x), init)
+    out = spread(xp, init, x)
     if out.shape[0]:
         out[0] = f(init[0], out[0])
         if xp is np:
@@ -148,7 +149,7 @@ def forward_fill(xp: Any, init: Any, mask: Any, x: Any) -> Any:
     >>> forward_fill(np, np.array([7]), np.array([False, True, False]), np.array([1, 2, 3]))
     array([7, 2, 2])
     """
-    n, out = x.shape[0], _spread(xp, init, x)
+    n, out = x.shape[0], spread(xp, init, x)
     if not n:
         return out
     held = aligned(mask, init.ndim - 1)
@@ -170,7 +171,7 @@ def segmented(xp: Any, name: str, init: Any, restart: Any, y: Any, x: Any) -> An
     """
     f, n = _ufunc(xp, name), x.shape[0]
     marks = aligned(restart, init.ndim - 1)
-    out, first = _spread(xp, init, x), _spread(xp, init, y)
+    out, first = spread(xp, init, x), spread(xp, init, y)
     if not n:
         return out
     out[0] = f(init[0], out[0])
