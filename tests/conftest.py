@@ -16,6 +16,8 @@ os.environ.setdefault("SCANOPT_FLAGS", "compilation_cache=False")
 from shares import EVERYTHING
 
 import scanopt
+from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.compilers import Compiler
 
 collect_ignore = [f"{peer}_programs.py" for peer in ("jax", "onnx", "pytensor") if find_spec(peer) is None]
 """Programs written with libraries that are not there."""
@@ -28,6 +30,7 @@ settings.load_profile("scanopt")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "share(n): `make test` runs one in n of its cases, `make test-all` all of them")
     config.addinivalue_line("markers", "thorough: `make test-all` runs it, `make test` does not")
+    config.addinivalue_line("markers", "refused: the compiler refuses a text that this test gives it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -66,6 +69,35 @@ def kept() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
+
+
+_REFUSED: list[str] = []
+"""What the compiler said of texts that it refused."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def refusals() -> Iterator[None]:
+    """Notes each text that the compiler refuses: its loop would run as array steps, and nobody would see why."""
+    finish = Build._finish
+
+    def finish_and_note(build: Build, compiler: Compiler) -> None:
+        finish(build, compiler)
+        if " gave status " in build.trouble:
+            _REFUSED.append(build.trouble)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Build, "_finish", finish_and_note)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_refused(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The compiler accepts every text, also those that it is given in the background."""
+    yield
+    found = "\n".join(_REFUSED)
+    _REFUSED.clear()
+    if found and request.node.get_closest_marker("refused") is None:
+        pytest.fail(f"The compiler refused a text, of this test or of one before: {found}")
 
 
 @pytest.fixture

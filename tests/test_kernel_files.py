@@ -79,6 +79,7 @@ def test_what_cannot_be_trusted_is_made_anew(folder: Path, harm: str, tmp_path_f
     assert not file.is_symlink()
 
 
+@pytest.mark.refused
 def test_a_text_that_is_no_c(folder: Path) -> None:
     made = Build("no C\n")
     assert made.poll(wait=100.0) is None
@@ -229,6 +230,7 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+@pytest.mark.refused
 def test_a_bad_compiler(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     f: Any = executor("c").compile(halving())
     monkeypatch.setattr(build, "compiler", lambda: Compiler("bad", ("false",), "bad"))
