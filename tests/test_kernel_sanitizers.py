@@ -56,7 +56,9 @@ for dtype in ("float32", "float64"):
         m, k, n = (int(x) for x in rng.integers(1, 70, 3))
         m, n = (1 if i % 4 == 0 else m), (1 if i % 4 == 1 else n)
         right = [(n * item, item), (item, k * item), (2 * n * item, 2 * item)][rng.integers(3) if m > 1 < n else 0]
-        trial = tiles.ProductTrial(tiles.TiledProduct(dtype, (m, k, n), (k * item, item), right, False))
+        lies = min(m, n) > 1 and right[1] == item and i % 3 == 0
+        product = tiles.TiledProduct(dtype, (m, k, n), (k * item, item), right, False, as_it_lies=lies)
+        trial = tiles.ProductTrial(product)
         trial.b[...] = rng.normal(size=(k, n))
         trial.a[...] = rng.normal(size=(m, k))
         trial.tiled()

@@ -344,9 +344,10 @@ def _is_found_well(number: Number, product: TiledProduct) -> bool:
 
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
-    left, right = t.large if t.large and evaluated(t.size, known) > SMALL else (t.left, t.right)
-    m, k, n, *strides, each = (evaluated(x, known) for x in (*t.dims, *left, *right, t.each))
-    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once, t.apart, each)
+    factors = t.large if t.large and evaluated(t.size, known) > SMALL else (t.left, t.right)
+    m, k, n, *strides, each = (evaluated(x, known) for x in (*t.dims, *factors[0], *factors[1], t.each))
+    left, right = (strides[0], strides[1]), (strides[2], strides[3])
+    return TiledProduct(t.dtype, (m, k, n), left, right, t.once, t.apart, each, t.as_it_lies)
 
 
 def _by_vectors(body: Body, shapes: Mapping[str, Shape]) -> set[str]:

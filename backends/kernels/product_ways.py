@@ -16,7 +16,7 @@ from scanopt.backends.kernels.recipe import Number, Tiling
 from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import item_size, packed
 
-__all__ = ["by_tiles", "chosen", "dotted", "matrix_by_column", "row_by_matrix", "tiled", "tiling_of"]
+__all__ = ["by_tiles", "chosen", "dotted", "few_by_matrix", "matrix_by_column", "row_by_matrix", "tiled", "tiling_of"]
 
 Strides = tuple[Expr, ...]
 
@@ -108,6 +108,16 @@ def row_by_matrix(
     tiling = Tiling(node.dtype, (ONE, k, n), left, right, False, -1)
     test = chosen(tiling, (left[0], strides[0][-1], *strides[1]), w)
     return If(test, (Inner(w.slot("row", (node.dtype,)), arrays, (k, n), strides[1][:1]),), (plain,))
+
+
+def few_by_matrix(
+    dtype: str, arrays: tuple[str, str, str], dims: tuple[Expr, Expr, Expr], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product of few packed rows and a packed matrix, without panels where a plan finds the same bits."""
+    (_, k, n), item = dims, item_size(dtype)
+    left, right = (times(k, item), item), (times(n, item), item)
+    test = w.number(Number("tiled", tiling=Tiling(dtype, dims, left, right, False, -1, as_it_lies=True)))
+    return If(test, (Inner(w.slot("few", (dtype,)), arrays, dims, (*left, right[0])),), (plain,))
 
 
 def matrix_by_column(

@@ -48,7 +48,7 @@ class Tiling:
     scratch array for panels, needed only if tiles are used.  copies: of the scratch arrays for copied factors, or for
     all rows, which are then not needed.  apart: whether both factors are certainly different arrays.
     large: the strides of a contraction of more than few elements; size: their number.  each: elements of a step that
-    reads several rows of the product, else 0.
+    reads several rows of the product, else 0.  as_it_lies: whether the right matrix is read without panels.
     """
 
     dtype: str
@@ -62,6 +62,7 @@ class Tiling:
     large: tuple[tuple[Expr, Expr], tuple[Expr, Expr]] | None = None
     size: Expr = ZERO
     each: Expr = ZERO
+    as_it_lies: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             return evaluated(a, numbers) * evaluated(b, numbers)
         case Do(op="add", args=(a, b)):
             return evaluated(a, numbers) + evaluated(b, numbers)
+        case Do(op="floor_divide", args=(a, b)):
+            return evaluated(a, numbers) // max(evaluated(b, numbers), 1)
         case Do(op="minimum", args=(a, b)):
             return min(evaluated(a, numbers), evaluated(b, numbers))
         case Do(op="sqrt", args=(a,)):  # the least number whose square is no less

@@ -36,6 +36,7 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Length, Nested, Product, Reshape, Setting
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.prefixes import prefix_of
+from scanopt.backends.kernels.product_ways import few_by_matrix
 from scanopt.backends.kernels.stages import Reading, Stage, is_few, read_by
 from scanopt.backends.kernels.tiles import TiledProduct
 from scanopt.backends.kernels.trials import PlainProduct, same_bits, values_of
@@ -112,10 +113,7 @@ def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     at = Do("bitwise_and", (t, Lit(ROWS - 1)), INDEX, INDEX)
     first, row, left = Var(w.fresh("b"), INDEX), w.pointer(made.dtype), w.pointer(made.dtype)
     begin = Do("minimum", (Do("subtract", (t, at), INDEX, INDEX), last), INDEX, INDEX)
-    item = item_size(made.dtype)
-    strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
-    slot = w.slot("matmul", (made.dtype,) * 3)
-    product = Inner(slot, (left, made.right, made.ring), (ONE, Lit(ROWS), k, n), strides)
+    product = _few_rows(made, left, Lit(ROWS), w)
     ahead = (
         Let(first.name, begin, INDEX),
         If(Do("equal", (at, ZERO), "bool", INDEX), (Point(left, made.left, times(first, k), made.dtype), product)),
@@ -127,17 +125,25 @@ def read_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
 
 def _block_ahead(made: Ahead, out: str, t: Expr, w: Lowering) -> Stmt:
     """The same for a step that reads several rows of the product: it makes these."""
-    (_, k, n), item, each, axes = made.dims, item_size(made.dtype), made.each, w.axes(out)
+    (_, k, n), each, axes = made.dims, made.each, w.axes(out)
     rows, left = w.pointer(made.dtype), w.pointer(made.dtype)
-    strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
-    slot, count = w.slot("matmul", (made.dtype,) * 3), Do("floor_divide", (each, n), INDEX, INDEX)
+    count = Do("floor_divide", (each, n), INDEX, INDEX)
     ahead = (
         Point(left, made.left, times(times(t, count), k), made.dtype),
-        Inner(slot, (left, made.right, made.ring), (ONE, count, k, n), strides),
+        _few_rows(made, left, count, w),
         Point(rows, made.ring, ZERO, made.dtype),
     )
     w.env[out] = Array(rows, axes, packed(axes), made.dtype)
     return If(made.test, ahead, (Point(rows, made.rows, times(t, each), made.dtype),))
+
+
+def _few_rows(made: Ahead, left: str, count: Expr, w: Lowering) -> Stmt:
+    """The product of so many rows, from `left` on."""
+    (_, k, n), item = made.dims, item_size(made.dtype)
+    strides = (ZERO, ZERO, ZERO, times(k, item), item, times(n, item), item, times(n, item), item)
+    arrays = left, made.right, made.ring
+    plain = Inner(w.slot("matmul", (made.dtype,) * 3), arrays, (ONE, count, k, n), strides)
+    return plain if not w.tiles else few_by_matrix(made.dtype, arrays, (count, k, n), plain, w)
 
 
 @lru_cache(maxsize=1_000)

@@ -45,7 +45,7 @@ __all__ = [
     "trouble",
 ]
 
-FUNCTIONS = ("product", "panels", "row", "column", "dot", "across", "dots", "adding")
+FUNCTIONS = ("product", "panels", "row", "column", "dot", "across", "dots", "adding", "few")
 """The names of the functions among the inner loops of a kernel."""
 
 MOST = 1 << 20
@@ -70,7 +70,7 @@ class TiledProduct:
 
     dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.  apart:
     whether both factors are certainly different arrays.  each: elements of a step that reads
-    several rows of it, else 0.
+    several rows of it, else 0.  as_it_lies: whether the right matrix, whose rows are packed, is read without panels.
     """
 
     dtype: str
@@ -80,6 +80,7 @@ class TiledProduct:
     once: bool
     apart: bool = False
     each: int = 0
+    as_it_lies: bool = False
 
 
 @cache
@@ -140,8 +141,10 @@ def agree(tiles: TiledProduct) -> bool:
     """Whether a trial finds that a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
-    large = m * k * n > _LONGEST or (1 not in (m, n) and k * (n * item + SPACE) > MOST)
-    if (m == 1 < n and tiles.right[1] != item) or (n == 1 < m and (tiles.left[1], tiles.right[0]) != (item, item)):
+    panels = 0 if 1 in (m, n) or tiles.as_it_lies else k * (n * item + SPACE)
+    large = m * k * n > _LONGEST or panels > MOST
+    rows, column = m == 1 < n or tiles.as_it_lies, n == 1 < m
+    if (rows and tiles.right[1] != item) or (column and (tiles.left[1], tiles.right[0]) != (item, item)):
         return False
     symmetric = tiles.left == tiles.right[::-1]  # it may be x @ x.T, of which NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
@@ -176,6 +179,9 @@ class ProductTrial(PlainProduct):
             return
         if n == 1:
             self.multiplied = call_of(address("column", dtype), arrays, (m, k), tiles.left[:1])
+            return
+        if tiles.as_it_lies:
+            self.multiplied = call_of(address("few", dtype), arrays, (m, k, n), (*tiles.left, tiles.right[0]))
             return
         self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
         self.laid = call_of(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
