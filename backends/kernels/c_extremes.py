@@ -126,6 +126,25 @@ static inline int reduce_${OP}_$T($T *y, const $T *x, int64 n)
 """
 
 
+_FIRST_TRUTH = """\
+static inline void first_${OP}_bool(int64 *y, const bool8 *x, int64 n)
+{
+    int64 i = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; i + 8 <= n; i += 8) {
+        uint64 a;
+        __builtin_memcpy(&a, x + i, 8);
+        $LOOK
+        if (a) { *y = i + (__builtin_ctzll(a) >> 3); return; }
+    }
+#endif
+    while (i < n && $GO) i++;
+    *y = i < n ? i : 0;
+}
+"""
+_ZERO_BYTES = "a = (a - 0x0101010101010101ull) & ~a & 0x8080808080808080ull;"
+
+
 def extreme(op: str, dtype: str) -> str:
     """The C text of a function that finds the extreme of a row of floats; it returns 0 where NumPy's loop must run."""
     return _text(_EXTREME, dtype, OP=op, SIGN=EXTREMES[op], MOST=_MOST)
@@ -141,5 +160,8 @@ FIRST_PLACES = {
     for op, (sign, opposite) in _FURTHER.items()
     for dtype in REAL
     if np.dtype(dtype).itemsize >= 4
+} | {
+    f"first_{op}_bool": Template(_FIRST_TRUTH).substitute(OP=op, LOOK=look, GO=go)
+    for op, look, go in (("greater", "", "!x[i]"), ("less", _ZERO_BYTES, "x[i]"))
 }
 """The C text of functions that find the place of the first extreme of a row, by name."""

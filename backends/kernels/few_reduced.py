@@ -7,6 +7,7 @@ a zero is the result: then NumPy's loop is called.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -32,11 +33,14 @@ from scanopt.backends.kernels.ir import (
     plus,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import IDENTITY, Reduce
+from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Reduce
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, item_size
 
-__all__ = ["first_of_few", "further", "is_written_out", "order_is_known", "together", "write_few"]
+__all__ = [
+    "elements_of", "finds_first_of_few", "first_of_few", "first_truth", "further", "is_written_out", "order_is_known", "together",
+    "write_few",
+]  # fmt: skip
 
 
 def is_written_out(node: Reduce, w: Lowering) -> bool:
@@ -45,6 +49,12 @@ def is_written_out(node: Reduce, w: Lowering) -> bool:
     whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
     known = order_is_known(node.op, node.dtype) or _is_extreme(node, w)
     return known and whole and not node.less and not w.device
+
+
+def finds_first_of_few(node: Extreme, w: Lowering) -> bool:
+    """Whether a node finds the place of the first of few truth values."""
+    axes = w.axes(node.args[0])
+    return len(axes) == 1 and is_few(axes) and w.dtype(node.args[0]) == "bool" and not w.device
 
 
 def _is_extreme(node: Reduce, w: Lowering) -> bool:
@@ -64,14 +74,7 @@ def order_is_known(op: str, dtype: str) -> bool:
 def write_few(node: Reduce, w: Lowering) -> None:
     """Write the reduction, element by element."""
     (x,), dtype = node.args, node.dtype
-    count = int(np.prod([int(n.value) for n in w.axes(x) if isinstance(n, Lit)]))
-    if x in w.few:
-        elements = [e.value for e in w.few[x]]
-    else:
-        value = w.value(x)
-        assert isinstance(value, Array)
-        pointer = w.whole(value, value.axes, dtype)
-        elements = [Load(pointer, Lit(i), dtype) for i in range(count)]
+    elements = elements_of(x, dtype, w)
     if _is_extreme(node, w):
         found = _extreme(f"{node.op}_of_few", elements, dtype)
         if np.dtype(dtype).kind == "f":
@@ -80,9 +83,19 @@ def write_few(node: Reduce, w: Lowering) -> None:
         return
     total = together(node.op, Lit(IDENTITY[node.op], dtype), elements, dtype)
     if node.counted:
-        average = Do("divide", (Cast(total, "float64"), Lit(float(count), "float64")), "float64", "float64")
+        average = Do("divide", (Cast(total, "float64"), Lit(float(len(elements)), "float64")), "float64", "float64")
         total = Cast(average, dtype)
     w.let(node.out, total, dtype)
+
+
+def elements_of(name: str, dtype: str, w: Lowering) -> list[Expr]:
+    """The elements of a small array."""
+    if name in w.few:
+        return [e.value for e in w.few[name]]
+    value = w.value(name)
+    assert isinstance(value, Array)
+    pointer = w.whole(value, value.axes, dtype)
+    return [Load(pointer, Lit(i), dtype) for i in range(prod(int(n.value) for n in value.axes if isinstance(n, Lit)))]
 
 
 def together(op: str, start: Expr, elements: list[Expr], dtype: str) -> Expr:
@@ -140,6 +153,15 @@ def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
         return Do(op, (new, old), "bool", dtype)
     beyond = Do("logical_not", (_not_beyond(op, new, old, dtype),), "bool", "bool")
     return Do("logical_and", (beyond, Do("equal", (old, old), "bool", dtype)), "bool", "bool")
+
+
+def first_truth(op: str, elements: Sequence[Expr]) -> Expr:
+    """The place of the first truth value that holds (`greater`), or that does not (`less`); 0 where there is none."""
+    found: Expr = ZERO
+    for i, x in [*enumerate(elements)][:0:-1]:
+        found = Do("where", (x, Lit(i), found) if op == "greater" else (x, found, Lit(i)), INDEX, INDEX)
+    first, none = (ZERO, found) if op == "greater" else (found, ZERO)
+    return Do("where", (elements[0], first, none), INDEX, INDEX)
 
 
 def first_of_few(op: str, elements: Sequence[Expr], dtype: str, w: Lowering) -> tuple[list[Stmt], Expr]:

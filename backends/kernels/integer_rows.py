@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from scanopt.backends.kernels.early_ends import ends_early, to_first_hit
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Let, Lit, Load, Set, Stmt, Store, Var, plus
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import IDENTITY, Map, Reduce
@@ -22,6 +23,8 @@ __all__ = ["Elements", "in_any_order", "put_together"]
 
 Elements = Callable[[Sequence[Expr], Mapping[str, Array], dict[str, Scalar]], tuple[Stmt, ...]]
 """For a place, gives statements that compute the elements there and store some; adds all elements, by name."""
+_Each = Callable[[Expr, Mapping[Reduce, Var]], tuple[Stmt, ...]]
+"""For a place, gives statements that compute the element there and combine it with some totals."""
 _BOUNDS = {"less": (0, 1, 0), "less_equal": (0, 1, 1), "greater": (1, 0, 0), "greater_equal": (1, 0, 1)}
 """For each comparison: which argument has the places, which is the bound, and whether the place at the bound counts."""
 
@@ -62,7 +65,8 @@ def put_together(
         code += nest(axes[inner:], names[inner:], each(places, totals))
     else:
         count, rest = (None, None) if outs or not fresh else _limit(stage, targets, code, known, w)
-        code += _halves(count or axes[-1], names[-1], lambda place, t: each([*places[:-1], place], t), totals, w)
+        one: _Each = lambda place, t: each([*places[:-1], place], t)  # noqa: E731
+        code += _in_order(stage, one, count or axes[-1], totals, fresh and not outs, w)
         if rest is not None:
             (total,) = totals.values()
             (e,) = totals
@@ -70,6 +74,20 @@ def put_together(
             more = Set(total.name, Do(e.op, (total, rest), e.dtype, e.dtype))
             code.append(If(Do("less", (count, axes[-1]), "bool", INDEX), (more,)))
     return (*code, *(Store(targets[e].pointer, at[e], total) for e, total in totals.items()))
+
+
+def _in_order(
+    stage: Fused, each: _Each, count: Expr, totals: Mapping[Reduce, Var], alone: bool, w: Lowering
+) -> list[Stmt]:
+    """Reduce a row.  alone: whether nothing but the results of the row is needed."""
+    if not alone or not ends_early(totals):
+        return _halves(count, each, totals, w)
+
+    def rest(start: Expr) -> list[Stmt]:
+        left = count if start == ZERO else Do("subtract", (count, start), INDEX, INDEX)
+        return _halves(left, lambda place, t: each(plus(start, place), t), totals, w)
+
+    return to_first_hit(stage, totals, lambda place: each(place, totals), count, w, rest)
 
 
 def _put(code: tuple[Stmt, ...], made: Mapping[str, Scalar], totals: Mapping[Reduce, Var]) -> tuple[Stmt, ...]:
@@ -84,15 +102,9 @@ def _combined(e: Reduce, args: tuple[Expr, ...]) -> Expr:
     return Do(truths.get(e.op, e.op), args, e.dtype, e.dtype)
 
 
-def _halves(
-    count: Expr,
-    name: str,
-    each: Callable[[Expr, Mapping[Reduce, Var]], tuple[Stmt, ...]],
-    totals: Mapping[Reduce, Var],
-    w: Lowering,
-) -> list[Stmt]:
+def _halves(count: Expr, each: _Each, totals: Mapping[Reduce, Var], w: Lowering) -> list[Stmt]:
     """Reduce a row in two halves at once; if its length is odd, the last element separately."""
-    half = Var(w.fresh("h"))
+    half, name = Var(w.fresh("h")), w.fresh("i")
     others = {e: Var(w.variable(e.dtype), e.dtype) for e in totals}
     both = (*each(Var(name), totals), *each(plus(half, Var(name)), others))
     odd = Do("not_equal", (plus(half, half), count), "bool", INDEX)

@@ -154,7 +154,13 @@ def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Loweri
 
 
 def place_in_range(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> Expr:
-    """A place that is certainly in range: one that is not is noted and replaced by 0.  code: gets the statements."""
+    """A place that is certainly in range: one that is not is noted and replaced by 0.  code: gets the statements.
+
+    Where nothing notes places, they have been checked before.
+    """
+    if not w.out_of_range:
+        code.append(Let(j := w.fresh("j"), from_the_start(Cast(place, INDEX), length), INDEX))
+        return Var(j)
     j, fits, found = w.fresh("j"), w.fresh("j"), w.fresh("j")
     inside = Do("less", (Cast(Var(j), "uint64"), Cast(length, "uint64")), "bool", "uint64")
     odd = Cast(Do("logical_not", (Var(fits, "bool"),), "bool", "bool"), INDEX)

@@ -13,7 +13,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.few_reduced import first_of_few, further
+from scanopt.backends.kernels.few_reduced import elements_of, finds_first_of_few, first_of_few, first_truth, further
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -94,6 +94,9 @@ def _diagonal(node: Diagonal, w: Lowering) -> None:
 @written.register(Extreme)
 def _extreme(node: Extreme, w: Lowering) -> None:
     """Write the search for an extreme: along the last axis row by row, along others by rows of elements."""
+    if finds_first_of_few(node, w):
+        w.let(node.out, first_truth(node.op, elements_of(node.args[0], "bool", w)), INDEX)
+        return
     value, dtype, axes = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.args[0])
     if isinstance(value, Scalar):
         raise NoForm("an extreme of a number")

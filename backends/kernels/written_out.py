@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanopt.backends.kernels.few_reduced import is_written_out
+from scanopt.backends.kernels.few_reduced import finds_first_of_few, is_written_out
 from scanopt.backends.kernels.lookups import looks_few_up
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Node, Product, Reduce, Solve, Take
+from scanopt.backends.kernels.nodes import Extreme, Node, Product, Reduce, Solve, Take
 from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.small_systems import known_way
 
@@ -27,6 +27,8 @@ def _is_written_out(node: Node, w: Lowering) -> bool:
             return len(w.axes(node.args[0])) == 2 and known_way(node, w) is not None
         case Reduce():
             return is_written_out(node, w)
+        case Extreme():
+            return finds_first_of_few(node, w)
         case Take():
             return looks_few_up(node, w)
     return False
