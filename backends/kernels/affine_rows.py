@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from scanopt.array.numerics.regrouped import STRETCH
 from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.few_parts import few_rows
 from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Expr, Helper, Let, Lit, Load, Point, Steps, Store, Var, plus
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import AffineRows, NoForm, View
-from scanopt.backends.kernels.values import Array
+from scanopt.backends.kernels.values import Array, Scalar
 
 __all__: list[str] = []
 
@@ -21,6 +22,9 @@ def _affine(node: AffineRows, w: Lowering) -> None:
     if w.device:
         raise NoForm(f"{node.op}: eight steps at once")
     dtype, (count,) = node.dtype, w.axes(node.out)
+    if few_rows(node, w):
+        _one_by_one(node, w)
+        return
     init, *arrays = (_pointer(name, dtype, w) for name in node.args)
     depth = 2 if node.op == "regrouped_filter2" else 1
     state = w.scratch(dtype, (Lit(depth),))
@@ -32,6 +36,53 @@ def _affine(node: AffineRows, w: Lowering) -> None:
     last = w.pointer(dtype)
     w.code.append(Point(last, state, Lit(depth - 1), dtype))
     w.env[node.out] = Array(last, (count,), (ZERO,), dtype)
+
+
+def _one_by_one(node: AffineRows, w: Lowering) -> None:
+    """Write the steps, in variables."""
+    dtype, (count,) = node.dtype, w.axes(node.out)
+    n = int(count.value) if isinstance(count, Lit) else 0
+    init, *rows = (_elements(name, w) for name in node.args)
+    states, found = [*init], list[Scalar]()
+    for t in range(n):
+        a, *more = (row[t] if len(row) > 1 else row[0] for row in rows)
+        name = w.fresh("v")
+        w.code.append(Let(name, _step(node.op, states, a, more, dtype), dtype))
+        states = [*states[1:], Var(name, dtype)]
+        found.append(Scalar(Var(name, dtype), dtype))
+    w.keep_few(node.out, found)
+
+
+def _elements(name: str, w: Lowering) -> list[Expr]:
+    """The elements of a small array, or a number."""
+    if name in w.few:
+        return [x.value for x in w.few[name]]
+    value = w.value(name)
+    if isinstance(value, Scalar):
+        return [value.value]
+    (count,) = value.axes
+    return [value.at([Lit(t)], value.axes) for t in range(int(count.value) if isinstance(count, Lit) else 0)]
+
+
+def _step(op: str, states: list[Expr], a: Expr, more: list[Expr], dtype: str) -> Expr:
+    """The next state, as one step of a function in `c_affine.py` computes it."""
+
+    def do(op: str, x: Expr, y: Expr) -> Expr:
+        return Do(op, (x, y), dtype, dtype)
+
+    s = states[-1]
+    match op:
+        case "regrouped_sum":
+            return do("add", s, a)
+        case "linear_recurrence":
+            return do("add", do("multiply", s, a), more[0])
+        case "regrouped_filter":
+            return do("add", do("multiply", s, more[0]), a)
+        case "smoothing":
+            return do("add", s, do("multiply", do("subtract", more[0], s), a))
+        case "regrouped_smoothing":
+            return do("add", s, do("multiply", do("subtract", a, s), more[0]))
+    return do("add", do("add", do("multiply", s, more[0]), do("multiply", states[-2], more[1])), a)
 
 
 def _pointer(name: str, dtype: str, w: Lowering) -> str:

@@ -16,6 +16,7 @@ from scanopt.backends.kernels.calls_together import with_calls_together, write_c
 from scanopt.backends.kernels.chosen_parts import elements_chosen
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.device_elements import element_with_part, for_threads
+from scanopt.backends.kernels.few_parts import known_number
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import COMPUTED
@@ -162,6 +163,9 @@ def _scatter(node: Scatter, w: Lowering) -> None:
 @written.register(Map)
 def _scalar(node: Map, w: Lowering) -> None:
     values = [w.value(a) for a in node.args]
+    if (known := known_number(node.op, values)) is not None:
+        w.env[node.out] = known
+        return
     w.let(node.out, operation(node, [element_of(v, [], ()) for v in values], [v.dtype for v in values]), node.dtype)
 
 

@@ -38,8 +38,8 @@ from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, item_size
 
 __all__ = [
-    "elements_of", "finds_first_of_few", "first_of_few", "first_truth", "further", "is_written_out", "order_is_known", "together",
-    "write_few",
+    "elements_of", "finds_first_of_few", "first_of_few", "first_truth", "further", "is_written_out", "order_is_known",
+    "together", "write_few",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from scanopt.backends.kernels.device_elements import is_copy
+from scanopt.backends.kernels.few_steps import few_steps
 from scanopt.backends.kernels.histories import Histories
 from scanopt.backends.kernels.homes import first_sources
 from scanopt.backends.kernels.ir import (
@@ -292,7 +293,9 @@ class LoopFrame:
         """Hold the elements of a small state also in variables, if its update is computed in variables."""
         w, axes = self.w, self.w.axes(s.taps[0][1])
         made = next((n for n in self.nodes if s.update in n.outs), None)
-        if w.device or s.depth != 1 or not is_few(axes) or not isinstance(made, Map | Product | Join):
+        if w.device or s.depth != 1 or not is_few(axes):
+            return
+        if not isinstance(made, Map | Product | Join) and not (isinstance(made, Nested) and few_steps(made, w, True)):
             return
         dtype, init = s.type.dtype, self._init(s)
         names = [w.variable(dtype) for _ in range(prod(int(n.value) for n in axes if isinstance(n, Lit)))]
@@ -320,11 +323,12 @@ class LoopFrame:
             variable = w.fresh("u")
             w.code.append(Let(variable, number_of(value), value.dtype))
             new[i] = Var(variable, value.dtype)
+        small = self._handed_on()
         for i, names in self.registers.items():
             dtype = self.loop.states[i].type.dtype
             newer = [*(Var(name, dtype) for name in reversed(names[:-1])), new[i]]
             w.code += [Set(old, x) for old, x in zip(reversed(names), newer, strict=True)]
-        self._hand_on()
+        w.code += [Set(name, value) for name, value in small.items()]
         for i in (*self.rings, *self.places.states):
             s = self.loop.states[i]
             if w.homes.get(s.update) == self._written(i, self.t):
@@ -333,8 +337,8 @@ class LoopFrame:
             w.code.append(Point(pointer, *self._written(i, self.t), s.type.dtype))
             w.code += w.copied(w.value(s.update), pointer, ZERO, w.axes(s.update))
 
-    def _hand_on(self) -> None:
-        """Do so for small states held in variables."""
+    def _handed_on(self) -> dict[str, Var]:
+        """The new values of small states held in variables, noted before any state changes."""
         w = self.w
         new: dict[str, Var] = {}
         for i, names in self.variables.items():
@@ -346,7 +350,7 @@ class LoopFrame:
                 )
                 new[name] = Var(w.fresh("u"), dtype)
                 w.code.append(Let(new[name].name, value, dtype))
-        w.code += [Set(name, value) for name, value in new.items()]
+        return new
 
     # Kept rows
 

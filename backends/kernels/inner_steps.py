@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scanopt.backends.kernels.blocks import Blocked, blocked, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.emit import emit, written
+from scanopt.backends.kernels.few_steps import few_steps, write_few_steps
 from scanopt.backends.kernels.frames import LoopFrame
 from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.histories import Histories, by_first_names, histories_of
@@ -58,6 +59,10 @@ def _look_for_elements(nodes: Sequence[Node], w: Lowering) -> None:
 
 @written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
+    if count := few_steps(node, w):
+        checked(w, node)
+        write_few_steps(node, count, w, lambda nodes, wanted: emit(w, nodes, wanted))
+        return
     cut, node = w.counts(node.loop), by_first_names(node, w)
     plan = blocked(node, w)
     places = Histories([w.place(k.out) for k in node.loop.keeps]) if plan else histories_of(node, w)

@@ -47,22 +47,23 @@ __all__ = ["Lowering", "number_of", "operation"]
 class Lowering:
     """A kernel being written.
 
-    head: the statements before all others; code: the statements being written.  env: the place of each value. homes:
-    for each computed array with a given place, that place; others get scratch memory.  joined: for each array that
+    head: the statements before all others; code: the statements being written. env: the place of each value. homes:
+    for each computed array with a given place, that place; others get scratch memory. joined: for each array that
     others are joined to, its place and the parts computed in it; stays: for such an array, the part that lies there
-    already.  stored: names that need a place in memory.  few: the elements of small arrays.  in_place: arrays that are
-    written over their first argument. over: for the update of a state that is written over the old state, the name of
-    the state before that; apart: parts of such states that are copied; handed_on: for a view of one from which a loop
-    inside starts, its memory. around: for a state of which the same part is always set, the test whether the rest must
-    be copied. new_rows: names whose places are kept rows that no earlier step has written. last_set: for names of
-    single elements that are set or read, the variables for the last place set and its value. looked_up: parts at places
-    in an array that are not copied.  out_of_range: the variable that notes places out of range; in_range: the checked
-    place, by array of places and length.  makers: elementwise operations, by result. chosen: for an array of which a
-    condition decides whether an element is set, see `elements_chosen`. repeated: arrays of one repeated number, which
-    are not made. counted: arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing.
-    so_far: for states that steps set element by element, the name of the place, and the number they repeat behind it.
-    in_order: for each product of which only a loop reads rows, in order, the name that it reads, and the elements of a
-    step that reads several rows; ahead: those that the loop may make itself.
+    already. stored: names that need a place in memory. few: the elements of small arrays; few_joined:
+    concatenations of these. in_place: arrays that are written over their first argument. over: for the update of a
+    state that is written over the old state, the name of the state before that; apart: parts of such states that
+    are copied; handed_on: for a view of one from which a loop inside starts, its memory. around: for a state of
+    which the same part is always set, the test whether the rest must be copied. new_rows: names whose places are
+    kept rows that no earlier step has written. last_set: for names of single elements that are set or read, the
+    variables for the last place set and its value. looked_up: parts at places in an array that are not copied.
+    out_of_range: the variable that notes places out of range; in_range: the checked place, by array of places and
+    length. makers: elementwise operations, by result. chosen: for an array of which a condition decides whether an
+    element is set, see `elements_chosen`. repeated: arrays of one repeated number, which are not made. counted:
+    arrays 0, 1, 2 ...; evenly: for arrays of evenly spaced integers, the first and the spacing. so_far: for states
+    that steps set element by element, the name of the place, and the number they repeat behind it. in_order: for
+    each product of which only a loop reads rows, in order, the name that it reads, and the elements of a step that
+    reads several rows; ahead: those that the loop may make itself.
     summing: for rows that a loop keeps, the products that alone read them; sums: for each product that a loop may have
     added up, the test whether it did, and the number for the order.
     laid: packed copies, by statements, name, dtype.  read_forwards: names not only read from the last row to the first.
@@ -102,6 +103,7 @@ class Lowering:
         self.stays: dict[str, str] = {}
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
+        self.few_joined: set[str] = set()
         self.in_place: set[str] = set()
         self.over: dict[str, str] = {}
         self.apart: set[str] = set()

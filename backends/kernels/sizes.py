@@ -7,7 +7,7 @@ each call checks that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from math import prod
 from typing import Any
@@ -24,6 +24,7 @@ from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
     Call,
     Fixed,
+    Fork,
     Length,
     Map,
     Nested,
@@ -280,14 +281,25 @@ def pattern_of(
     decided = frozenset((axis, 0) for axis in growing)
     if not short or not any(1 < n <= SHORT for n in found.values()):
         return decided.union((axis, 1) for axis in ones)
-    gone_through = growing.union(axis for loop in _loops(body) for axis in _step_axes(loop))
+    gone_through = growing.union(axis for loop in _outermost(body) for axis in _step_axes(loop))
     classes = classes_of(body, ones, {name: len(shape) for name, shape in shapes.items()})
     few = [c for c in classes if found[c[0]] <= SHORT and not gone_through.intersection(c)]
     return decided.union([*((axis, 1) for axis in ones), *((axis, found[c[0]]) for c in few for axis in c)])
 
 
-def _loops(body: Body) -> list[Loop]:
-    return [body.loop, *(n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))]
+def _outermost(body: Body) -> list[Loop]:
+    """The loops that are in no other loop."""
+    return _loops_of(body.root.nodes) if body.whole else [body.loop]
+
+
+def _loops_of(nodes: Iterable[Node]) -> list[Loop]:
+    found: list[Loop] = []
+    for n in nodes:
+        if isinstance(n, Fork):
+            found += _loops_of((*n.then, *n.otherwise))
+        elif isinstance(n, Nested):
+            found.append(n.loop)
+    return found
 
 
 def _step_axes(loop: Loop) -> Iterator[Axis]:

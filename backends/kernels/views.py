@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.few_parts import join_few, note_few_part
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -27,7 +28,7 @@ from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import HasRow, Join, Length, Reshape, RowAt, SetItem, View
 from scanopt.backends.kernels.parts_set import part_to_set
 from scanopt.backends.kernels.places import index_of, part_of
-from scanopt.backends.kernels.stages import is_element, is_few
+from scanopt.backends.kernels.stages import is_element
 from scanopt.backends.kernels.values import Array, Scalar, element_of, index, nest, packed
 
 __all__: list[str] = []
@@ -41,6 +42,7 @@ def _view(node: View, w: Lowering) -> None:
         assert isinstance(flat, Lit)
         w.env[node.out] = w.few[node.args[0]][int(flat.value)]
         return
+    note_few_part(node, w)
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
         for axis, at in node.at:
@@ -117,10 +119,8 @@ def _reshape(node: Reshape, w: Lowering) -> None:
 
 @written.register(Join)
 def _join(node: Join, w: Lowering) -> None:
-    if node.new and is_few(w.axes(node.out)) and not any(w.axes(a) for a in node.args):
-        values = [number_of(w.value(a)) for a in node.args]
-        cast = [x if w.dtype(a) == node.dtype else Cast(x, node.dtype) for a, x in zip(node.args, values, strict=True)]
-        w.keep_few(node.out, [Scalar(x, node.dtype) for x in cast])
+    if node.out in w.few_joined:
+        join_few(node, w)
         return
     look_at_lengths(node, w)
     pointer, there = w.joined.get(node.out) or (w.place(node.out), frozenset())
@@ -165,4 +165,8 @@ def _has_row(node: HasRow, w: Lowering) -> None:
 
 @written.register(Length)
 def _length(node: Length, w: Lowering) -> None:
-    w.let(node.out, w.given_axes(node.args[0])[node.axis], node.dtype)
+    length = w.given_axes(node.args[0])[node.axis]
+    if isinstance(length, Lit):
+        w.env[node.out] = Scalar(length, node.dtype)
+    else:
+        w.let(node.out, length, node.dtype)
