@@ -51,6 +51,17 @@ def all_rows_in_order(W: Value) -> Equation:
 
 @law(
     licence="exact",
+    source="scan-semantics: W[i] over arange(a, n) is a slice of W",
+    example=lambda W: _rows(W, 2, W.shape[0]),
+    never=(lambda W, x: _rows(W, 1, x.shape[0]), lambda W: _rows(W, -1, W.shape[0]), lambda W: _rows(W, W.shape[0])),
+)
+def all_rows_from_a_place(W: Value, a: Value) -> Equation:
+    """Gathering row a and all rows behind it is the slice [a:]."""
+    return Equation(_LOOKUP(W, counted(a, W.shape[0])), W[a:], when=[positive(a)])
+
+
+@law(
+    licence="exact",
     source="scan-semantics: W[i] over arange(n) is a slice of W",
     example=lambda W, x: _rows(W, x.shape[0]),
     never=(lambda W, n: W[n], lambda W, n: _rows(W, 1, n), lambda W, n: _rows(W, 0, n, 2)),

@@ -6,7 +6,7 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, as_row, const_int, counted, dtype, ndim, ops
-from scanopt.facts.values import exponent, float64, int64, like, scalar, vector, within_int64
+from scanopt.facts.values import exponent, float64, int64, like, positive, scalar, vector, within_int64
 
 _ONE = T.constant(1, dtype="int64")
 _NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
@@ -196,6 +196,16 @@ def length_of_count_from_one(X: Value) -> Equation:
     """1, 2, ... n are n numbers for a length n."""
     one = const_int(1)
     return Equation(counted(one, X.shape[0] + one).shape[0], X.shape[0])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.arange(2, x.shape[0]).shape[0] * 2,
+    never=(lambda n: T.arange(2, n).shape[0] * 2, lambda x: T.arange(-2, x.shape[0]).shape[0] * 2),
+)
+def length_of_count_from_a_place(X: Value, a: Value) -> Equation:
+    """a, a + 1, ... n-1 are as many as the rows from a on, where there are n rows."""
+    return Equation(counted(a, X.shape[0]).shape[0], X[a:].shape[0], when=[positive(a)])
 
 
 @law(

@@ -8,7 +8,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Text, Value, ops
+from scanopt.calculus.terms import Text, Value, as_row, ops
 from scanopt.facts.bits import negates
 from scanopt.facts.numbers import least_multiple, varying_product
 from scanopt.facts.values import above_zero, floating, like, moderate, nothing, of_dtype, power_of_two, scalar
@@ -158,6 +158,49 @@ def sums_of_opposites(x: Value) -> Equation:
 def sums_of_multiples(x: Value, a: Value, k: Text) -> Equation:
     """Running sums of x * 2^k are the running sums of x, times 2^k."""
     return Equation(ops.cumsum(x * a, axis=0), ops.cumsum(x, axis=0) * a, when=[power_of_two(a, k), floating(x)])
+
+
+def _sums(x: Any, start: Any) -> Any:
+    return scanopt.scan(lambda v, s: s + v, x, start)[0]
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X: -_sums(-X, T.zeros_like(X[0])),
+    never=(
+        lambda X: -_sums(-X, T.ones_like(X[0])),
+        lambda X, y: [-_sums(-X, y), T.zeros_like(y)],
+        lambda X: -_sums(-_narrow(X), T.zeros_like(X[0])),
+        lambda p, q: -_sums(-T.outer(p, q), T.zeros_like(T.outer(p, q)[0])),
+    ),
+)
+def sums_of_opposites_from_nothing(Z: Value, y: Value, e: Value, x: Value, d: Text) -> Equation:
+    """Running sums of -x that start with zeros are the negated running sums of x, except for signs of zeros."""
+    left = ops.accumulate(as_row(Z), -x, ufunc="add")
+    when = [nothing(e), like(Z, y, e), floating(Z), of_dtype(Z, d), of_dtype(x, d)]
+    return Equation(left, -ops.accumulate(as_row(Z), x, ufunc="add"), when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda X: _sums(X * 2.0, T.zeros_like(X[0])) / 2.0,
+    never=(
+        lambda X: _sums(X * 2.0, T.ones_like(X[0])),
+        lambda X, y: [_sums(X * 2.0, y), T.zeros_like(y)],
+        lambda X: _sums(X * 3.0, T.zeros_like(X[0])),
+        lambda X: _sums(_narrow(X) * T.constant(2.0, dtype="float32"), T.zeros_like(X[0])),
+        lambda X: _sums(X * T.constant(2.0, dtype="float32"), T.zeros_like(X[0])),
+        lambda X: _sums(_narrow(X) * _TWO, T.zeros_like(X[0])),
+    ),
+)
+def sums_of_multiples_from_nothing(Z: Value, y: Value, e: Value, x: Value, a: Value, k: Text, d: Text) -> Equation:
+    """Running sums of x * 2^k that start with zeros are the running sums of x, times 2^k."""
+    left = ops.accumulate(as_row(Z), x * a, ufunc="add")
+    zeros = [nothing(e), like(Z, y, e), of_dtype(Z, d)]
+    when = [*zeros, power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)]
+    return Equation(left, ops.accumulate(as_row(Z), x, ufunc="add") * a, when=when)
 
 
 @law(

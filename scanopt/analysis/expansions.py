@@ -90,9 +90,17 @@ def _in_loops(g: Encoded, clocks: Mapping[int, int]) -> Iterator[tuple[Op, Types
         if clocks[i] == ROOT or not isinstance(f.operator, Op) or len(f.args) not in _NUMBERS:
             continue
         if f.operator.spec.batch is not None and not f.operator.can_raise:
-            key = f.operator, tuple((g.types[a].dtype, g.types[a].ndim) for a in f.args)
-            found[key] = max(found.get(key, 0), len(g.chain(clocks[i])))
+            types = tuple((g.types[a].dtype, g.types[a].ndim) for a in f.args)
+            for key in _with_opposite(f.operator, types):
+                found[key] = max(found.get(key, 0), len(g.chain(clocks[i])))
     yield from ((op, types, depth) for (op, types), depth in found.items())
+
+
+def _with_opposite(op: Op, types: Types) -> Iterator[tuple[Op, Types]]:
+    """An operator in a loop and, for a difference, the opposite of what is taken away, which laws add in its place."""
+    yield op, types
+    if op.name == "subtract" and types[1][0] != "bool":
+        yield Op.make("negative"), types[1:]
 
 
 def _types(made: Expansion, args: Types) -> Types:
