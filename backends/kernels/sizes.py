@@ -273,8 +273,8 @@ def pattern_of(
 ) -> Pattern:
     """The axes of length 1 and, with `short`, the short ones, with their lengths; includes the rows of initial states.
 
-    Axes of steps are never short, so that one kernel serves all numbers of steps.  growing: axes whose lengths steps
-    decide.
+    Axes of steps of outermost loops are never short, so that one kernel serves all numbers of steps.  growing: axes
+    whose lengths steps decide.
     """
     found = {(name, i): n for name, shape in shapes.items() for i, n in enumerate(shape)}
     ones = {axis for axis, n in found.items() if n == 1}
