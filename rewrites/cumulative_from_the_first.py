@@ -73,6 +73,21 @@ def cumulative_after_the_first(h: Op, g: Op, d: Text, X: Value) -> Equation:
 
 @law(
     licence="exact",
+    example=(lambda X: _added(X[1:], X[0]), lambda x: _greatest(x[1:], x[0])),
+    never=(
+        lambda X: _added(X[1:], X[1]),
+        lambda x: _trace(lambda v, s: T.hypot(s, v), x[1:], x[0]),
+        lambda X: _added(T.cast(X, "int8")[1:], T.cast(X, "int8")[0]) * 2.0,
+    ),
+)
+def running_after_the_first(h: Op, g: Op, d: Text, X: Value) -> Equation:
+    """A running sum, product or extreme that starts with the first row is the cumulative one without its first row."""
+    whole = ops.given(g(X), X.shape[0])
+    return Equation(h(as_row(X[0]), X[1:]), whole[1:], when=[cumulates(h, g, d), of_dtype(X, d)])
+
+
+@law(
+    licence="exact",
     example=(lambda x: _greatest(x, x[0]), lambda X: _trace(lambda v, s: T.minimum(s, v), X, X[0])),
     never=(lambda x: _greatest(x, x[1]), lambda x: _added(x, x[0])),
 )

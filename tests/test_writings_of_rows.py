@@ -48,6 +48,12 @@ WRITINGS: dict[str, Sequence[Formula]] = {
         lambda X, x: _scan(lambda v, w, s: [v, T.tanh(v * w + s)], X[1:], [X[0], x])[1],
     ),
     "a row and those behind it": (lambda X, x: T.exp(X[2:]), lambda X, x: T.exp(T.concatenate([X[2][None], X[3:]]))),
+    "sums and extremes from the first row": (
+        lambda X, x: T.cumsum(X, axis=0)[1:] + T.cummax(X, axis=0)[1:],
+        lambda X, x: _scan(lambda v, s: s + v, X[1:], X[0]) + _scan(lambda v, s: T.maximum(v, s), X[1:], X[0]),
+        lambda X, x: _scan(lambda v, s, m: [s + v, T.maximum(m, v)], X[1:], [X[0], X[0]])[0]
+        + T.cummax(X, axis=0)[1:],
+    ),
     "counted from a place": (
         lambda X, x: _scan(lambda v, s: T.tanh(s + v), x[2:], x[0]),
         lambda X, x: _scan(lambda i, s, x: T.tanh(s + x[i]), T.arange(2, x.shape[0]), x[0], x),
