@@ -51,8 +51,7 @@ WRITINGS: dict[str, Sequence[Formula]] = {
     "sums and extremes from the first row": (
         lambda X, x: T.cumsum(X, axis=0)[1:] + T.cummax(X, axis=0)[1:],
         lambda X, x: _scan(lambda v, s: s + v, X[1:], X[0]) + _scan(lambda v, s: T.maximum(v, s), X[1:], X[0]),
-        lambda X, x: _scan(lambda v, s, m: [s + v, T.maximum(m, v)], X[1:], [X[0], X[0]])[0]
-        + T.cummax(X, axis=0)[1:],
+        lambda X, x: _scan(lambda v, s, m: [s + v, T.maximum(m, v)], X[1:], [X[0], X[0]])[0] + T.cummax(X, axis=0)[1:],
     ),
     "counted from a place": (
         lambda X, x: _scan(lambda v, s: T.tanh(s + v), x[2:], x[0]),
