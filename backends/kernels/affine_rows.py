@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanopt.array.numerics.regrouped import STRETCH
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.few_parts import few_rows
+from scanopt.backends.kernels.few_parts import few_elements, few_rows
 from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Expr, Helper, Let, Lit, Load, Point, Steps, Store, Var, plus
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import AffineRows, NoForm, View
@@ -42,7 +42,7 @@ def _one_by_one(node: AffineRows, w: Lowering) -> None:
     """Write the steps, in variables."""
     dtype, (count,) = node.dtype, w.axes(node.out)
     n = int(count.value) if isinstance(count, Lit) else 0
-    init, *rows = (_elements(name, w) for name in node.args)
+    init, *rows = (few_elements(name, w) for name in node.args)
     states, found = [*init], list[Scalar]()
     for t in range(n):
         a, *more = (row[t] if len(row) > 1 else row[0] for row in rows)
@@ -51,17 +51,6 @@ def _one_by_one(node: AffineRows, w: Lowering) -> None:
         states = [*states[1:], Var(name, dtype)]
         found.append(Scalar(Var(name, dtype), dtype))
     w.keep_few(node.out, found)
-
-
-def _elements(name: str, w: Lowering) -> list[Expr]:
-    """The elements of a small array, or a number."""
-    if name in w.few:
-        return [x.value for x in w.few[name]]
-    value = w.value(name)
-    if isinstance(value, Scalar):
-        return [value.value]
-    (count,) = value.axes
-    return [value.at([Lit(t)], value.axes) for t in range(int(count.value) if isinstance(count, Lit) else 0)]
 
 
 def _step(op: str, states: list[Expr], a: Expr, more: list[Expr], dtype: str) -> Expr:

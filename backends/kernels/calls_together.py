@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-import numpy as np
-
+from scanopt.backends.kernels.few_parts import few_elements
 from scanopt.backends.kernels.ir import Cast, Declare, Expr, Inner, Let, Lit, Load, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Draw, Fork, Nested, Setting
 from scanopt.backends.kernels.stages import CallsTogether, Stage, is_few, made_by, read_by
-from scanopt.backends.kernels.values import Array, Scalar, item_size
+from scanopt.backends.kernels.values import Scalar, item_size
 
 __all__ = ["with_calls_together", "write_calls"]
 
@@ -83,13 +82,7 @@ def _count(name: str, w: Lowering) -> int:
 
 def _elements(name: str, count: int, dtype: str, w: Lowering) -> list[Expr]:
     """The elements of an argument, one for each element of the result."""
-    if name in w.few:
-        values: list[Expr] = [x.value for x in w.few[name]]
-    else:
-        value = w.value(name)
-        if isinstance(value, Array):
-            lengths = [int(n.value) for n in value.axes if isinstance(n, Lit)]
-            values = [value.at(tuple(map(Lit, place)), value.axes) for place in np.ndindex(*lengths)]
-        else:
-            values = [value.value] * count
+    values = few_elements(name, w)
+    if name not in w.few and isinstance(w.value(name), Scalar):
+        values *= count
     return [x if w.dtype(name) == dtype else Cast(x, dtype) for x in values]

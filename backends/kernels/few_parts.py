@@ -9,13 +9,24 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.numerics.regrouped import EIGHT
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Lit, product
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Expr, Lit, product
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import AffineRows, Join, Map, Node, View
 from scanopt.backends.kernels.stages import FEW, is_few
 from scanopt.backends.kernels.values import Scalar, Value, element_of
 
-__all__ = ["few_joined", "few_rows", "is_in_step", "join_few", "known_number", "note_few_part"]
+__all__ = ["few_elements", "few_joined", "few_rows", "is_in_step", "join_few", "known_number", "note_few_part"]
+
+
+def few_elements(name: str, w: Lowering) -> list[Expr]:
+    """The elements of a small array, or a number."""
+    if name in w.few:
+        return [x.value for x in w.few[name]]
+    value = w.value(name)
+    if isinstance(value, Scalar):
+        return [value.value]
+    lengths = [int(n.value) for n in value.axes if isinstance(n, Lit)]
+    return [value.at(tuple(map(Lit, place)), value.axes) for place in np.ndindex(*lengths)]
 
 
 def note_few_part(node: View, w: Lowering) -> None:
