@@ -12,7 +12,7 @@ CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
 
 SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_call.py
 
-.PHONY: run examples test test-all check slow lint types pytest gpu-test gpu-bench bench wheel docs clean
+.PHONY: run examples test test-all check slow slow-list lint types pytest gpu-test gpu-bench bench wheel docs clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -24,16 +24,21 @@ run: $(VENV)/.stamp ## the main job: sunspots, fitted, forecast, optimized and e
 examples: $(VENV)/.stamp ## fifteen everyday programs, each with a picture in build/examples
 	@for name in $(EVERYDAY); do echo "$$name"; $(BIN)/python examples/$$name.py || exit 1; done
 
-test: lint types pytest ## what has to hold: of tests with many random or similar cases a share of them
+test: export SCANOPT_TESTS := few
+test: lint types pytest ## what has to hold: of slow tests, and of random or similar cases, a share
 
 test-all: export SCANOPT_TESTS := all
-test-all: test ## the same with all cases, which takes half an hour on two cores
+test-all: lint types pytest ## the same with all tests and cases, which takes over an hour on two cores
 
 check: lint types ## what a commit has to pass: format, types, and some tests
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) $(SMOKE)
 
 slow: installed ## the twenty slowest tests
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --durations=20 --durations-min=1 tests | grep -A30 "slowest"
+
+slow-list: installed ## tests/slow.txt: the tests of which `make test` tries a share
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml=build/times.xml tests
+	@$(BIN)/python tests/slow_tests.py build/times.xml > tests/slow.txt
 
 lint: $(VENV)/.stamp
 	@$(BIN)/ruff check --quiet $(CHECKED)

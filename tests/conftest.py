@@ -2,10 +2,8 @@
 
 import gc
 import os
-from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
-from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,7 +11,7 @@ from hypothesis import HealthCheck, settings
 # What a test optimizes is optimized, here and in processes that it starts, and not read from the cache.
 os.environ.setdefault("SCANOPT_FLAGS", "compilation_cache=False")
 
-from shares import EVERYTHING
+from shares import left_out
 
 import scanopt
 from scanopt.backends.kernels.build import Build
@@ -28,27 +26,15 @@ settings.load_profile("scanopt")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "share(n): `make test` runs one in n of its cases, `make test-all` all of them")
-    config.addinivalue_line("markers", "thorough: `make test-all` runs it, `make test` does not")
+    config.addinivalue_line("markers", "share(n): one in n of its cases is run, by `make test-all` all of them")
+    config.addinivalue_line("markers", "thorough: only `make test-all` runs it")
     config.addinivalue_line("markers", "refused: the compiler refuses a text that this test gives it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with many cases of one kind a share is run: those that a hash of names picks, the same in every run."""
-    if EVERYTHING:
-        return
-    cases = defaultdict[tuple[str, int], list[pytest.Item]](list)
-    for item in items:
-        if mark := item.get_closest_marker("share"):
-            cases[item.nodeid.partition("[")[0], *mark.args].append(item)
-    left = {x for (_, n), found in cases.items() for x in sorted(found, key=_hash)[-(-len(found) // n) :]}
-    left |= {x for x in items if x.get_closest_marker("thorough")}
+    left = left_out(items)
     config.hook.pytest_deselected(items=[x for x in items if x in left])
     items[:] = [x for x in items if x not in left]
-
-
-def _hash(item: pytest.Item) -> int:
-    return crc32(item.name.encode())
 
 
 def pytest_collection_finish() -> None:
