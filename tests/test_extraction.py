@@ -457,3 +457,23 @@ def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, proven
     assert f.cost <= share * f.cost_before
     assert f.report.optimal or not proven
     assert (f.report.method == "written") == (share == 1.0)
+
+
+def test_sums_of_products_stay_in_a_loop_that_may_end_early() -> None:
+    """Otherwise the loop would keep all rows, and the sum be made after it, in array steps."""
+    A, b = T.dmatrix("A"), T.dvector("b")
+
+    def step(x: Any, r: Any, p: Any, rr: Any) -> Any:
+        q = T.dot(A, p)
+        a = rr / T.dot(p, q)
+        rest = r - a * q
+        new = T.dot(rest, rest)
+        return [x + a * p, rest, rest + new / rr * p, new], scanopt.until(new < 1e-16)
+
+    (xs, *_), _ = scanopt.scan(step, outputs_info=[T.zeros_like(b), b, b, T.dot(b, b)], n_steps=100)
+    f, rng = scanopt.function([A, b], xs[-1], backend="c"), np.random.default_rng(0)
+    M = rng.normal(size=(9, 9))
+    values = [M @ M.T + np.eye(9), rng.normal(size=9)]
+    np.testing.assert_allclose(f(*values), np.linalg.solve(*values), rtol=1e-8)
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-9)
+    assert str(f.kernels[0]).startswith("the program")

@@ -143,6 +143,21 @@ def test_short_rows_are_put_together_as_variables(dtype: str, k: int) -> None:
     exact_kernel(f, [(rng.normal(size=(n, k)) * 9).astype(dtype) for n in (11, 5)])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("k", [2, 3, 4, 7, 9])
+def test_extremes_of_few_that_are_zero(k: int, dtype: str) -> None:
+    """With zeros of one sign or of both, and NaN."""
+    x = T.TensorType(dtype, (None, k))("x")
+    s0 = T.constant(0.0, dtype=dtype)
+    found, _ = scanopt.scan(lambda x, s: [s + T.max(x), T.max(x), T.min(x), T.max(s - x)], x, [s0, None, None, None])
+    f = scanopt.function([x], found, fp="exact", backend="c")
+    values = RNG.choice([0.0, -0.0, 1.0, -1.0, np.nan], (300, k), p=[0.4, 0.35, 0.1, 0.1, 0.05]).astype(dtype)
+    text = exact_kernel(f, [values])
+    assert "signbit" in text
+    for zero in (0.0, -0.0):
+        exact_kernel(f, [np.where(values == 0, zero, values).astype(dtype)])
+
+
 @pytest.mark.parametrize("k", [6, 8, 16])
 def test_extremes_of_rows_and_columns_of_few(k: int) -> None:
     """With NaN and zeros of both signs; and choices by two conditions, one of which waits for the step before."""

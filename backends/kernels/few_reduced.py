@@ -1,7 +1,7 @@
 """Lowers reductions of all elements of a small array: they are written out on variables, with NumPy's bits.
 
-Sums are added in the order of NumPy's inner loop, which a trial confirms; extremes in any order, except where a NaN or
-a zero is the result: then NumPy's loop is called.
+Sums are added in the order of NumPy's inner loop, which a trial confirms; extremes in any order, except where an
+element is NaN, or the result is zero and there are zeros of both signs: then NumPy's loop is called.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _extreme(op: str, elements: list[Expr], dtype: str) -> Expr:
 
 
 def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -> Expr:
-    """The extreme of floats; where any is NaN, or the extreme is a zero, NumPy's inner loop finds it instead."""
+    """The extreme of floats; where any is NaN, or it is 0.0 or -0.0 of both, NumPy's inner loop finds it instead."""
     dtype, name = node.dtype, w.variable(node.dtype)
     w.code.append(Set(name, extreme))
     zero = Do("equal", (Var(name, dtype), Lit(0, dtype)), "bool", dtype)
@@ -138,8 +138,21 @@ def _looked_at(node: Reduce, extreme: Expr, elements: list[Expr], w: Lowering) -
         Inner(w.slot(node.op, (dtype,) * 3), (y, x, y), (rest,), (ZERO, item, ZERO)),
         Set(name, Load(into, ZERO, dtype)),
     )
-    w.code.append(If(odd, again))
+    unclear = Do("bitwise_or", (_any_nan(elements, dtype), _other_zero(Var(name, dtype), elements)), "bool", "bool")
+    w.code.append(If(odd, (If(unclear, again),)))
     return Var(name, dtype)
+
+
+def _other_zero(extreme: Var, elements: Sequence[Expr]) -> Expr:
+    """Whether an element is a zero of the other sign than the extreme."""
+    dtype = extreme.dtype
+    found: Expr = Lit(False, "bool")
+    negative = Do("signbit", (extreme,), "bool", dtype)
+    for x in elements:
+        other = Do("not_equal", (Do("signbit", (x,), "bool", dtype), negative), "bool", "bool")
+        zero = Do("equal", (x, Lit(0, dtype)), "bool", dtype)
+        found = Do("bitwise_or", (found, Do("bitwise_and", (zero, other), "bool", "bool")), "bool", "bool")
+    return found
 
 
 def _not_beyond(op: str, new: Expr, old: Expr, dtype: str) -> Expr:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from scanopt.backends.kernels.delayed_states import delayed_states, read_delayed, rows_more
 from scanopt.backends.kernels.device_elements import is_copy
 from scanopt.backends.kernels.few_steps import few_steps
 from scanopt.backends.kernels.histories import Histories
@@ -78,7 +79,7 @@ from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.replaced_numbers import with_replacements_passed_over
 from scanopt.backends.kernels.rows_ahead import read_ahead
 from scanopt.backends.kernels.set_so_far import note_set_so_far
-from scanopt.backends.kernels.sliding import slide, sliding
+from scanopt.backends.kernels.sliding import all_sliding, slide
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Axes, Scalar, packed
 from scanopt.backends.kernels.windows_together import with_windows_together
@@ -126,6 +127,10 @@ class LoopFrame:
         over = overwritten(nested, self.views, w)
         self.onto = {i: names for i, names in over.items() if i not in places.states}
         self.onto |= changed_in_place(nested, self.trace, w)
+        others = {i for i, s in enumerate(self.loop.states) if s.update in self.trace} | {*places.states, *self.onto}
+        self.slides = all_sliding(self.loop.states, others, self.nodes, w)
+        self.followed = delayed_states(self.loop.states, w, {*self.onto, *self.slides}, {*places.states})
+        self.onto = {i: names for i, names in self.onto.items() if i not in self.followed}
 
     def _traces(self) -> dict[str, int]:
         """For each computed array all rows of which are kept, the number of the result that holds them."""
@@ -151,11 +156,13 @@ class LoopFrame:
                 continue
             if i in self.onto:
                 self._changed(s, self.onto[i])
-            elif moving := None if s.update in self.trace or i in self.places.states else sliding(s, self.nodes, w):
-                slide(s, moving, w, step)
-            elif s.taps:
+            elif i in self.slides:
+                slide(s, self.slides[i], w, step)
+            elif s.taps and i not in self.followed:
                 self._in_memory(i, s, step)
                 self._in_variables(i, s)
+        for i in self.followed:
+            read_delayed(i, loop.states, self.followed, self.t, self._init, self._written, step, w)
         for name, i in self.trace.items():
             w.homes[name] = self.kept_row(i, self.t)
             w.new_rows.add(name)
@@ -266,7 +273,8 @@ class LoopFrame:
             places = (rows.apart, *packed(axes))
             w.code += w.copied(w.value(s.init), *rows.at(Lit(-s.depth)), w.axes(s.init), dtype, places)
         elif s.update not in self.trace and s.update not in self.numbers:
-            count = s.depth + 1 if axes else 1 << s.depth.bit_length()  # a power of two is fast to divide by
+            depth = s.depth + rows_more(i, self.loop.states, self.followed)
+            count = depth + 1 if axes else 1 << depth.bit_length()  # a power of two is fast to divide by
             self.rings[i] = w.scratch(dtype, axes, count), count
             if keeps_around(s, self.nodes):
                 w.around[s.update] = Do("less", (self.t, Lit(count)), "bool", INDEX)

@@ -7,7 +7,7 @@ the end of the memory is copied to the other end, which happens seldom, since th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Lit, Point, Set, Stmt, Var, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
@@ -17,7 +17,7 @@ from scanopt.backends.kernels.values import Array, packed
 from scanopt.program.ir import CarriedState
 from scanopt.records import dataclass
 
-__all__ = ["Sliding", "slide", "sliding"]
+__all__ = ["Sliding", "all_sliding", "slide"]
 
 _MORE = 512
 """The memory is this many elements longer than three windows, so that even short windows are copied seldom."""
@@ -32,7 +32,15 @@ class Sliding:
     new: tuple[str, ...]
 
 
-def sliding(s: CarriedState, nodes: Sequence[Node], w: Lowering) -> Sliding | None:
+def all_sliding(
+    states: Sequence[CarriedState], others: Collection[int], nodes: Sequence[Node], w: Lowering
+) -> dict[int, Sliding]:
+    """How states shift, by their numbers.  others: the numbers of those that are held in another way."""
+    found = {i: _sliding(s, nodes, w) for i, s in enumerate(states) if i not in others}
+    return {i: how for i, how in found.items() if how}
+
+
+def _sliding(s: CarriedState, nodes: Sequence[Node], w: Lowering) -> Sliding | None:
     """How a state shifts, if it does."""
     if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or is_few(w.axes(s.update)):
         return None

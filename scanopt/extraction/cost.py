@@ -27,6 +27,7 @@ __all__ = [
     "at_hand",
     "bytes_of",
     "cost_of_holding",
+    "cost_of_rows_in_between",
     "elements",
     "is_its_argument",
     "multiply_adds",
@@ -153,6 +154,16 @@ def cost_of_holding(model: CostModel, nbytes: float) -> float:
     if isinstance(table := NUMPY if model is numpy_cost else model, CostTable):
         return table.of_bytes(nbytes)
     return float(getattr(model, "held", 0.0)) * nbytes
+
+
+def cost_of_rows_in_between(model: CostModel) -> float:
+    """What it costs that a loop which may end early keeps all its rows for others than the results: the model's number
+    `broken` for the kernel of the loop and for the array steps after it, 0 if it has none.
+
+    >>> cost_of_rows_in_between(numpy_cost)
+    0.0
+    """
+    return 2 * float(getattr(model, "broken", 0.0))
 
 
 def at_hand(model: CostModel) -> CostModel:
