@@ -477,3 +477,19 @@ def test_sums_of_products_stay_in_a_loop_that_may_end_early() -> None:
     np.testing.assert_allclose(f(*values), np.linalg.solve(*values), rtol=1e-8)
     np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-9)
     assert str(f.kernels[0]).startswith("the program")
+
+
+def test_what_does_not_stay_in_a_cache_costs_more_where_all_lengths_are_known() -> None:
+    """No example is needed for that: rows of a state that would be computed ahead take eight megabytes."""
+    s, k = T.dscalars("s", "k")
+
+    def step(V: Any, S: Any) -> list[Any]:
+        S = S / 1.01
+        return [T.set_subtensor(V[:-1], T.maximum(0.5 * (V[1:] + V[:-1]), k - S[1:])), S]
+
+    start = s * T.exp(0.01 * T.cast(T.arange(1001), "float64"))
+    (V, _), _ = scanopt.scan(step, outputs_info=[T.maximum(k - start, 0.0), start], n_steps=1000)
+    f = scanopt.function([s, k], V[-1][0], backend="c")
+    np.testing.assert_allclose(f(100.0, 105.0), f.unoptimized(100.0, 105.0), rtol=1e-9)
+    (loop,) = [x for x in f.program.steps if isinstance(x, Loop)]
+    assert (len(loop.states), loop.reads) == (2, ())

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shares import EVERYTHING
+from shares import EVERYTHING, tries
 from test_kernels import assert_same
 
 import scanopt
@@ -77,6 +77,20 @@ def added(u: Any, m: Any) -> Any:
     return scanopt.scan(step, outputs_info=u, n_steps=7)[0][-1]
 
 
+def between_neighbours(u: Any, m: Any) -> Any:
+    """A force is added to both neighbours; the second one is read elsewhere, too."""
+
+    def step(x: Any, v: Any) -> list[Any]:
+        pull = x[1:] - x[:-1]
+        force = T.inc_subtensor(T.inc_subtensor(T.zeros_like(x)[:-1], pull)[1:], -pull)
+        v = v + 0.1 * force
+        flow = 0.5 * (v[1:] + v[:-1])
+        return [x + 0.1 * v, T.inc_subtensor(T.inc_subtensor(T.zeros_like(x)[1:], flow)[:-1], -flow) + T.max(flow)]
+
+    (xs, vs), _ = scanopt.scan(step, outputs_info=[u, u * 0.5], n_steps=7)
+    return [xs[-1], vs[-1]]
+
+
 def paths(u: Any, m: Any) -> Any:
     """All that an inner loop keeps is the new state."""
 
@@ -88,7 +102,9 @@ def paths(u: Any, m: Any) -> Any:
     return [rows[-1], T.sum(rows, axis=1)]
 
 
-@pytest.mark.parametrize("made", [heat, rows_of_matrices, distances, read_elsewhere, swapped, wave, added, paths])
+@pytest.mark.parametrize(
+    "made", [heat, rows_of_matrices, distances, read_elsewhere, swapped, wave, added, between_neighbours, paths]
+)
 def test_parts_have_the_bits_of_the_interpreter(made: Callable[..., Any]) -> None:
     u, m = T.dvector("u"), T.dmatrix("m")
     f = scanopt.function([u, m], made(u, m), fp="exact", backend="c", on_unused_input="ignore")
@@ -120,7 +136,7 @@ def test_rows_that_are_stacked(columns: int) -> None:
     assert "kernels compiled" in str(f.kernels[-1])
 
 
-@pytest.mark.parametrize(("made", "rows"), [(heat, 3), (wave, 6), (added, 4)])
+@pytest.mark.parametrize(("made", "rows"), [(heat, 3), (wave, 6), (added, 4), (between_neighbours, 8)])
 def test_no_array_is_made_in_between(made: Callable[..., Any], rows: int) -> None:
     u = T.dvector("u")
     f = scanopt.function([u], made(u, None), backend="c")
@@ -182,3 +198,32 @@ def test_a_row_that_an_inner_loop_makes_is_not_copied() -> None:
     (kernel,) = f.kernels
     assert "maximum_int64(" in kernel.texts[0]  # what may be chosen for it is waited for
     assert kernel.memory < 3.5 * 51 * 8 + 256
+
+
+def random_parts(seed: int) -> tuple[Any, list[Any]]:
+    """Values of a few kinds, some of them in several parts, are added to or set in parts of a vector."""
+    rng = np.random.default_rng(seed)
+    u, w = T.dvectors("u", "w")
+    at = lambda k, less: slice(k, None if k == less else k - less)  # noqa: E731
+    start, less, summed = float(rng.choice([0.0, -0.0, 1.5])), int(rng.integers(1, 4)), rng.random() < 0.2
+    picked = rng.permutation(6)[:2]
+    changes = [
+        (rng.random() < 0.8, int(rng.integers(0, less + 1)), rng.choice(picked)) for _ in range(rng.integers(2, 5))
+    ]
+
+    def step(x: Any) -> Any:
+        found = T.full_like(x, start)
+        values = [x[less:] * 0.5, x[less:] - x[:-less], T.sqrt(abs(x[:-less])), w[less:] - 0.25]
+        values += [-values[1], values[0] + values[3]]
+        for adds, k, which in changes:
+            found = (T.inc_subtensor if adds else T.set_subtensor)(found[at(k, less)], values[which])
+        return 0.5 * found + (values[picked[0]].sum() if summed else x)
+
+    return ([u, w], scanopt.scan(step, outputs_info=u, n_steps=5)[0][-1]), [rng.normal(size=n) for n in (14, 14)]
+
+
+@pytest.mark.parametrize("seed", range(tries(150)))
+def test_random_parts_have_the_bits_of_the_interpreter(seed: int) -> None:
+    (inputs, output), values = random_parts(seed)
+    f = scanopt.function(inputs, output, fp="exact", backend="c", on_unused_input="ignore")
+    assert_same([f(*values)], [f.unoptimized(*values)])

@@ -24,6 +24,8 @@ _Place = tuple[int, int]
 """A place in a vector: (0, places from the start), or (1, minus the places from the end)."""
 _Slice = tuple[int | None, int | None, None]
 _START, _END = (0, 0), (1, 0)
+_CHEAP = {"add", "subtract", "multiply", "negative", "copy"}
+"""The operations that are done twice rather than stored."""
 _SHORT = 4
 """The most elements of a vector that may be too short."""
 
@@ -61,7 +63,8 @@ def _joined(nodes: tuple[Node, ...], wanted: Collection[str], types: dict[str, T
     chains = {name: chain for name, chain in chains.items() if name not in inside}
     if not chains:
         return nodes
-    writer = _Stretches(made, reads, types)
+    twice = {name for chain in chains.values() for name in _read_twice(chain, nodes, made, wanted, types)}
+    writer = _Stretches(made, Counter({a: 1 if a in twice else n for a, n in reads.items()}), types)
     found: list[Node] = []
     for n in nodes:
         chain = chains.get(n.outs[0], []) if isinstance(n, SetItem) else []
@@ -86,6 +89,39 @@ def _chain(
     places = _places(found)
     short = max(at for end, at in places if not end) - min(at for end, at in places if end)
     return found if fits and short <= _SHORT and len(places) <= MOST_LOOPS + 1 else []
+
+
+def _read_twice(
+    chain: Sequence[_Part],
+    nodes: Sequence[Node],
+    made: Mapping[str, Node],
+    wanted: Collection[str],
+    types: Mapping[str, TensorType],
+) -> Iterator[str]:
+    """The results of cheap operations that two of the parts read, and nothing else, such as forces between neighbours.
+
+    A part reads them itself, or by operations whose results nothing else reads.
+    """
+    parts = [part.node for part in chain]
+    for name in {a for part in parts for a in (part.args[1], *_args(made.get(part.args[1])))}:
+        readers = [n for n in nodes if name in n.args]
+        node = made.get(name)
+        if type(node) is not Map or node.op not in _CHEAP or len(readers) != 2 or name in wanted:
+            continue
+        between = [n.outs[0] for n in readers if n not in parts]
+        alone = all(type(made[x]) is Map and _only_part(x, nodes, parts, wanted) for x in between)
+        if types[name].ndim and alone:
+            yield name
+
+
+def _args(node: Node | None) -> tuple[str, ...]:
+    return node.args if type(node) is Map else ()
+
+
+def _only_part(name: str, nodes: Sequence[Node], parts: Sequence[Node], wanted: Collection[str]) -> bool:
+    """Whether one part reads a value, and nothing else."""
+    readers = [n for n in nodes if name in n.args]
+    return name not in wanted and len(readers) == 1 and any(p is readers[0] for p in parts)
 
 
 def _part(node: SetItem, types: Mapping[str, TensorType]) -> _Part | None:

@@ -24,7 +24,7 @@ from scanopt.egraph.readback import ReadBack
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.session import EGraph, Limits, Saturation, UnsoundLawError
 from scanopt.extraction.calibrated_cost import unit_of
-from scanopt.extraction.cost import CostModel, numpy_cost
+from scanopt.extraction.cost import CostModel, at_hand, numpy_cost
 from scanopt.extraction.extract import Extraction, extract, the_only_choice
 from scanopt.extraction.memory_budget import budget_of, fits, fitting
 from scanopt.extraction.problem import NoProgramFoundError, Problem
@@ -88,9 +88,10 @@ class _Known:
     evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
 
     def problem(self, graph: TermGraph, settings: Settings) -> Problem:
-        """The problem of choosing a program from a graph."""
+        """The problem of choosing a program from a graph; known sizes are those of calls."""
         sizes = Sizes(graph, example_operands(graph, settings.example), self.results)
-        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations)
+        cost = settings.cost if assumes(graph, settings.example) else at_hand(settings.cost)
+        return Problem(graph, sizes, cost, evaluations=self.evaluations)
 
 
 def as_written(program: Encoded, settings: Settings) -> Extraction:
