@@ -9,103 +9,111 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.backends.kernels import vector_functions
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.backends.kernels.numpy_loops import inner_loop, ufunc
 from scanopt.backends.kernels.trials import call_of, same_bits
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
-FUNCTIONS = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "sin": np.sin, "cos": np.cos,
-             "log1p": np.log1p}  # fmt: skip
-TWO = {"power": np.power, "logaddexp": np.logaddexp}
+ONE = [("exp", "float64"), ("log", "float64"), ("tanh", "float64"), ("sin", "float64"), ("cos", "float64"),
+       ("log1p", "float64"), ("expm1", "float64"), ("sinh", "float64"), ("cosh", "float64"), ("erf", "float64"),
+       ("erfc", "float64"), ("ndtr", "float64"), ("erf", "float32"), ("erfc", "float32"), ("ndtr", "float32"),
+       ("log1p", "float32"), ("expm1", "float32")]  # fmt: skip
+TWO = [("power", "float64"), ("logaddexp", "float64"), ("hypot", "float64"), ("logaddexp", "float32"),
+       ("hypot", "float32")]  # fmt: skip
 
 
-def loop_of(name):
-    """NumPy's loop, and that of the file with its data; skips where the processor has none."""
-    assert vector_functions.library(name).poll(120)
-    plain = inner_loop(name, ("float64",) * (3 if name in TWO else 2))
-    found = vector_functions.vector_loop(name, plain)
+def loop_of(name, dtype="float64"):
+    """NumPy's or SciPy's loop, and that of the file with its data; skips where the processor has none."""
+    assert vector_functions.library(name, dtype).poll(120)
+    plain = inner_loop(name, (dtype,) * (3 if (name, dtype) in TWO else 2))
+    found = vector_functions.vector_loop(name, dtype, plain)
     if found == plain:
-        pytest.skip("NumPy's loop is as fast here, or has other bits")
+        pytest.skip("the plain loop is as fast here, or has other bits")
     return plain, found
 
 
-def numbers(count, seed):
+def numbers(count, seed, dtype="float64"):
     rng = np.random.default_rng(seed)
-    kinds = [rng.normal(size=count) * scale for scale in (1e-300, 1e-17, 1e-3, 1, 20, 400, 1e5)]
+    scales = (1e-300, 1e-17, 1e-3, 1, 20, 400, 1e5) if dtype == "float64" else (1e-40, 1e-9, 1e-3, 1, 5, 60, 1e5)
+    kinds = [rng.normal(size=count) * scale for scale in scales]
     kinds += [1 + rng.normal(size=count) * scale for scale in (1e-9, 0.03, 0.1)] + [abs(rng.normal(size=count))]
-    kinds.append(rng.integers(0, 1 << 64, count, dtype=np.uint64).view("float64"))
+    bits = rng.integers(0, 1 << 64, count, dtype=np.uint64).view(dtype)[:count]
+    kinds = [*(x.astype(dtype) for x in kinds), bits]
     return np.stack(kinds)[rng.integers(0, len(kinds), count), np.arange(count)]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_every_number_has_the_bits_of_numpy(name):
-    _, (loop, data) = loop_of(name)
+@pytest.mark.parametrize(("name", "dtype"), ONE)
+def test_every_number_has_the_bits_of_numpy(name, dtype):
+    _, (loop, data) = loop_of(name, dtype)
     for seed in range(4):
-        x = numbers(250_000, seed)
+        x = numbers(250_000, seed, dtype)
         found = np.empty_like(x)
-        call_of(loop, (x, found), (x.size,), (8, 8), data)()
+        call_of(loop, (x, found), (x.size,), (x.itemsize,) * 2, data)()
         with np.errstate(all="ignore"):
-            assert same_bits(found, FUNCTIONS[name](x))
+            assert same_bits(found, ufunc(name)(x))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_all_lengths_and_strides(name):
-    _, (loop, data) = loop_of(name)
-    for count in range(10):
+@pytest.mark.parametrize(("name", "dtype"), ONE)
+def test_all_lengths_and_strides(name, dtype):
+    _, (loop, data) = loop_of(name, dtype)
+    item = np.dtype(dtype).itemsize
+    for count in range(20):
         for step, apart in ((1, 1), (2, 1), (1, 3), (-1, 1), (0, 1)):
-            x, out = numbers(40, count), np.full(40, 7.0)
-            start = 39 if step < 0 else 0
-            call_of(loop, (x[start:], out), (count,), (8 * step, 8 * apart), data)()
+            x, out = numbers(80, count, dtype), np.full(80, 7.0, dtype)
+            start = 79 if step < 0 else 0
+            call_of(loop, (x[start:], out), (count,), (item * step, item * apart), data)()
             with np.errstate(all="ignore"):
-                expected = FUNCTIONS[name](x[start + step * np.arange(count)])
+                expected = ufunc(name)(x[start + step * np.arange(count)])
             assert same_bits(out[: count * apart : apart], expected)
             assert (np.delete(out, np.arange(count) * apart) == 7).all()
-    x = numbers(11, 1)
+    x = numbers(11, 1, dtype)
     with np.errstate(all="ignore"):
-        expected = FUNCTIONS[name](x)
-    call_of(loop, (x, x), (11,), (8, 8), data)()
+        expected = ufunc(name)(x)
+    call_of(loop, (x, x), (11,), (item, item), data)()
     assert same_bits(x, expected)
 
 
-@pytest.mark.parametrize("name", TWO)
-def test_every_two_numbers_have_the_bits_of_numpy(name):
-    _, (loop, data) = loop_of(name)
+@pytest.mark.parametrize(("name", "dtype"), TWO)
+def test_every_two_numbers_have_the_bits_of_numpy(name, dtype):
+    _, (loop, data) = loop_of(name, dtype)
     with np.errstate(all="ignore"):
         for seed in range(4):
-            x, y, z = (numbers(250_000, seed + 10 * k) for k in range(3))
+            x, y, z = (numbers(250_000, seed + 10 * k, dtype) for k in range(3))
             y[::7], z[::9] = x[::7], -np.inf
             for a, b in ((abs(x), y), (abs(x), z), (x, np.rint(y)), (x + 1, x[::-1]), (x, z), (z, x)):
                 found = np.empty_like(x)
-                call_of(loop, (a, b, found), (x.size,), (8, b.strides[0], 8), data)()
-                assert same_bits(found, TWO[name](a, b))
+                call_of(loop, (a, b, found), (x.size,), (x.itemsize, b.strides[0], x.itemsize), data)()
+                assert same_bits(found, ufunc(name)(a, b))
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize(("name", "dtype"), TWO)
 @pytest.mark.parametrize("number", [2.0, 1.0, 0.5, 0.0, -1.0, 3.0, -0.5, 1e-300, np.inf, -np.inf, np.nan])
-def test_one_number_with_all(number, name):
-    _, (loop, data) = loop_of(name)
-    one = np.array([number])
-    for count in range(10):
-        x, out = numbers(40, count), np.full(40, 7.0)
-        for given, steps in (((x, one), (16, 0)), ((one, x), (0, 8)), ((one, one), (0, 0))):
-            call_of(loop, (*given, out), (count,), (*steps, 8), data)()
+def test_one_number_with_all(number, name, dtype):
+    _, (loop, data) = loop_of(name, dtype)
+    one, item = np.array([number], dtype), np.dtype(dtype).itemsize
+    for count in range(20):
+        x, out = numbers(80, count, dtype), np.full(80, 7.0, dtype)
+        for given, steps in (((x, one), (2 * item, 0)), ((one, x), (0, item)), ((one, one), (0, 0))):
+            call_of(loop, (*given, out), (count,), (*steps, item), data)()
             a, b = (np.lib.stride_tricks.as_strided(v, (count,), (s,)) for v, s in zip(given, steps, strict=True))
             with np.errstate(all="ignore"):
-                assert same_bits(out[:count], TWO[name](a, b, out=np.empty(count)))
+                assert same_bits(out[:count], ufunc(name)(a, b, out=np.empty(count, dtype)))
             assert (out[count:] == 7).all()
 
 
 @pytest.mark.parametrize(
     "f", [T.tanh, T.sigmoid, T.exp, lambda x: T.log(abs(x) + 0.5), lambda x: T.softmax(x[None])[0], T.sin,
           lambda x: T.cos(20 * x), lambda x: abs(x) ** 1.3, lambda x: 1.7**x,
-          T.softplus, lambda x: T.logaddexp(x, x[::-1]), lambda x: T.log1p(abs(x))]
+          T.softplus, lambda x: T.logaddexp(x, x[::-1]), lambda x: T.log1p(abs(x)), T.expm1, T.erf, T.erfc,
+          lambda x: T.hypot(x, x[::-1]), lambda x: T.sinh(0.1 * x), lambda x: 1 / T.cosh(x), T.nnet.elu]
 )  # fmt: skip
-def test_kernels_that_call_them_have_the_bits_of_array_steps(f):
-    u, s = T.dmatrix("u"), T.dvector("s")
-    ys, _ = scanopt.scan(lambda u, s: f(u + 0.3 * s), u, s)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_kernels_that_call_them_have_the_bits_of_array_steps(f, dtype):
+    u, s = T.matrix("u", dtype=dtype), T.vector("s", dtype=dtype)
+    ys, _ = scanopt.scan(lambda u, s: f(u + np.dtype(dtype).type(0.3) * s).astype(dtype), u, s)
     kernels = scanopt.function([u, s], ys, fp="exact", backend="c")
     rng = np.random.default_rng(0)
     for width in (1, 3, 8, 33):
-        values = rng.normal(size=(50, width)) * 10, rng.normal(size=width)
+        values = (rng.normal(size=(50, width)) * 10).astype(dtype), rng.normal(size=width).astype(dtype)
         np.testing.assert_array_equal(kernels(*values), kernels.unoptimized(*values))
 
 
@@ -120,7 +128,7 @@ def test_a_loop_with_other_bits_is_not_called(monkeypatch):
     assert vector_functions._is_better(found, plain)
     assert not vector_functions._is_better(other, plain)
     monkeypatch.setattr(vector_functions, "_is_better", lambda *_: False)
-    assert vector_functions.vector_loop.__wrapped__("exp", plain) == plain
+    assert vector_functions.vector_loop.__wrapped__("exp", "float64", plain) == plain
 
 
 def test_array_steps_run_until_the_functions_are_compiled(monkeypatch):

@@ -100,9 +100,10 @@ def call_of(
 ) -> Callable[[], None]:
     """Bind an inner loop to its arguments; return a function that calls it."""
     made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
-    given = [array("Q", [x.ctypes.data for x in arrays]), array("q", dims), array("q", strides)]
+    places, given = array("Q", [x.ctypes.data for x in arrays]), (array("q", dims), array("q", strides))
 
     def call() -> None:
-        made(*(x.buffer_info()[0] for x in given), data)
+        moved = places[:]  # SciPy's loops count these up
+        made(moved.buffer_info()[0], *(x.buffer_info()[0] for x in given), data)
 
     return call
