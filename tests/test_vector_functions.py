@@ -13,7 +13,7 @@ from scanopt.backends.kernels.numpy_loops import inner_loop, ufunc
 from scanopt.backends.kernels.trials import call_of, same_bits
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
-ONE = [("exp", "float64"), ("log", "float64"), ("tanh", "float64"), ("sin", "float64"), ("cos", "float64"),
+ONE = [("exp", "float64"), ("log", "float64"), ("log10", "float64"), ("tanh", "float64"), ("sin", "float64"), ("cos", "float64"),
        ("log1p", "float64"), ("expm1", "float64"), ("sinh", "float64"), ("cosh", "float64"), ("erf", "float64"),
        ("erfc", "float64"), ("ndtr", "float64"), ("erf", "float32"), ("erfc", "float32"), ("ndtr", "float32"),
        ("log1p", "float32"), ("expm1", "float32")]  # fmt: skip

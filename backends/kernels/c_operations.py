@@ -17,7 +17,7 @@ from scanopt.backends.kernels.complex_operations import PARTS, complex_helper
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.numpy_loops import DTYPES
 
-__all__ = ["HEAD", "TYPES", "cast_helper", "literal", "operation", "operation_helper"]
+__all__ = ["HEAD", "IN_ROWS", "TYPES", "cast_helper", "literal", "operation", "operation_helper"]
 
 TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
 """The names of types in C; no variable has such a name, since variables are one letter and a number."""
@@ -84,6 +84,11 @@ BUILTIN = {
 
 _EXTREME = """({{ T n = {}; I u, v, w = -(I)(a != a); __builtin_memcpy(&u, &a, sizeof(a)); \
 __builtin_memcpy(&v, &n, sizeof(n)); v = (v & ~w) | (u & w); __builtin_memcpy(&n, &v, sizeof(n)); n; }})"""
+_SIGN = """({ T n = (T)(a > 0) - (T)(a < 0); I u, v, w = -(I)(a != a); __builtin_memcpy(&u, &a, sizeof(a)); \
+__builtin_memcpy(&v, &n, sizeof(n)); v = (v & ~w) | (u & w); __builtin_memcpy(&n, &v, sizeof(n)); n; })"""
+_HEAVISIDE = """({ T n = a > 0; I u, v, w, x = -(I)(a == 0), y = -(I)(a != a); __builtin_memcpy(&u, &a, sizeof(a)); \
+__builtin_memcpy(&v, &b, sizeof(b)); __builtin_memcpy(&w, &n, sizeof(n)); w = (w & ~(x | y)) | (v & x) | (u & y); \
+__builtin_memcpy(&n, &w, sizeof(n)); n; })"""
 _FLOATS = {
     "clip_of_rows": "({ T r = b > a ? b : a, h = b != b ? b : c, n = r != r ? r : h; r <= n ? r : n; })",
     "maximum_of_rows": _EXTREME.format("a > b ? a : b"),
@@ -102,6 +107,11 @@ _FLOATS = {
     "minimum_of_zero": "a >= b ? b : a",
     "square": "a * a",
     "sign": "a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a",
+    "sign_of_rows": _SIGN,
+    "heaviside": "a != a ? a : a == 0 ? b : a < 0 ? (T)0 : (T)1",
+    "heaviside_of_rows": _HEAVISIDE,
+    **dict.fromkeys(("deg2rad", "radians"), "a * ((T)3.141592653589793238462643383279502884 / (T)180)"),
+    **dict.fromkeys(("rad2deg", "degrees"), "a * ((T)180 / (T)3.141592653589793238462643383279502884)"),
     "isinf": "__builtin_fabs(a) == __builtin_inf()",
     "isfinite": "__builtin_fabs(a) < __builtin_inf()",
     "signbit": "__builtin_copysign(1.0, a) < 0",
@@ -110,7 +120,7 @@ _FLOATS = {
 number `b` nothing else is needed.  In steps that depend on each other, gcc turns other forms into branches, which are
 often mispredicted.  For rows, in loops that may run in any order, gcc makes good vectors only of plain choices between
 two values, and none of `__builtin_signbit`; a NaN is put in by bit masks, since gcc 12 joins two choices into one with
-many masks."""
+many masks, or makes no vectors."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {
@@ -183,6 +193,8 @@ static inline T power_T(T a, T b)
 """For integers; a negative exponent was rejected before."""
 FUNCTIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _UNSIGNED, "b": dict[str, str]()}
 """For each kind of dtype, the body of helper functions of a, b and c."""
+IN_ROWS = ("maximum", "minimum", "clip", "where", "sign", "heaviside")
+"""Those that have a variant for rows of floats."""
 _TRUE = {"isinf", "isfinite", "signbit"}
 
 

@@ -25,6 +25,7 @@ TESTED = {"isnan", "isinf", "isfinite"}
 
 _ANY = COMPARED | LOGIC | TESTED
 _NUMBERS = _ANY | KEPT | {"add", "subtract", "multiply", "negative", "absolute", "square", "maximum", "minimum", "sign"}
+_ANGLES = {"deg2rad", "radians", "rad2deg", "degrees"}
 _OF_COMPLEX = {
     "equal", "not_equal", "positive", "negative", "conjugate", "add", "subtract", "multiply", "square", "divide",
     "reciprocal", "absolute",
@@ -33,7 +34,7 @@ OF_KIND = {
     "b": COMPARED | LOGIC | BITS | {"add", "multiply", "maximum", "minimum", "absolute"},
     "i": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
     "u": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
-    "f": _NUMBERS | {"divide", "fabs", "sqrt", "reciprocal", "signbit", "copysign"},
+    "f": _NUMBERS | {"divide", "fabs", "sqrt", "reciprocal", "signbit", "copysign", "heaviside"} | _ANGLES,
     "c": LOGIC | TESTED | _OF_COMPLEX,
 }
 """The ufuncs that are one operation of C, by the kind of dtype in which they compute."""

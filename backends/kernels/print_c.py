@@ -12,7 +12,15 @@ import numpy as np
 
 from scanopt.backends.kernels.c_affine import AFFINE
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
-from scanopt.backends.kernels.c_operations import HEAD, TYPES, cast_helper, literal, operation, operation_helper
+from scanopt.backends.kernels.c_operations import (
+    HEAD,
+    IN_ROWS,
+    TYPES,
+    cast_helper,
+    literal,
+    operation,
+    operation_helper,
+)
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.choices_ready import READY, choices_ready, mask_of_numbers
@@ -157,7 +165,7 @@ class Printer:
                 return self.expression(replace(x, op="clip_to_numbers"))
             case Do(op="maximum" | "minimum" | "clip" as op, args=args, dtype=dtype, of=of) if self._goes_on(x):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
-            case Do(op="maximum" | "minimum" | "clip" | "where" as op, dtype=dtype, of=of) if self._in_rows(of):
+            case Do(op=op, dtype=dtype, of=of) if op in IN_ROWS and self._in_rows(of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
             case Do(op=op, args=args, of=of):
                 if found := operation_helper(op, of):

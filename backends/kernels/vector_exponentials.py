@@ -81,6 +81,18 @@ static inline __attribute__((always_inline)) numbers log_of(const float64 *table
     return found;
 }
 
+/* log(z) / log(10) + k log10(2) for x = 2 ** k z, where z is at most 1 if k is not. */
+static inline __attribute__((always_inline)) numbers log10_of(const float64 *table, numbers x)
+{
+    const bits power = ((bits)x >> 52) - 1023, one = (power < 0) & 1;
+    const numbers z = (numbers)(((bits)x & 0xfffffffffffffLL) | ((1023 - one) << 52));
+    const numbers k = (numbers)(power + one + 0x4338000000000000LL) - 0x1.8p52;
+    numbers found = k * 0x1.9fef311f12b36p-42 + 0x1.bcb7b1526e50ep-2 * log_of(table, z);
+    found = found + k * 0x1.34413509f6000p-2;
+    ONE_BY_ONE(((bits)x < 0x0010000000000000LL) | ((bits)x >= 0x7ff0000000000000LL), log10(x[i]))
+    return found;
+}
+
 /* k ln 2 + log(1 + f) for 1 + x = 2 ** k (1 + f), with c for what is rounded off in that sum, as by the C library's
    function, which is that of Sun Microsystems. */
 static inline __attribute__((always_inline)) numbers log1p_of(const float64 *table, numbers x)
@@ -154,7 +166,7 @@ static inline __attribute__((always_inline)) numbers power_of(const float64 *tab
     return found;
 }
 """
-"""`exp_of`, `log_of`, `log1p_of`, `logaddexp_of` and `power_of`, in the words of `vector_functions.py`."""
+"""`exp_of`, `log_of`, `log10_of`, `log1p_of`, `logaddexp_of` and `power_of`, in the words of `vector_functions.py`."""
 
 
 @cache

@@ -51,6 +51,7 @@ class _Vectors:
 _FUNCTIONS = {
     ("exp", "float64"): _Vectors(EXPONENTIALS, powers, 1, "exp_of(table, x)", "exp(x)"),
     ("log", "float64"): _Vectors(EXPONENTIALS, logarithms, 1, "log_of(table, x)", "log(x)"),
+    ("log10", "float64"): _Vectors(EXPONENTIALS, logarithms, 1, "log10_of(table, x)", "log10(x)"),
     ("log1p", "float64"): _Vectors(EXPONENTIALS, powers, 1, "log1p_of(table, x)", "log1p(x)"),
     ("expm1", "float64"): _Vectors(HYPERBOLICS, powers, 1, "expm1_of(table, x)", "expm1(x)"),
     ("sinh", "float64"): _Vectors(HYPERBOLICS, powers, 1, "sinh_of(table, x)", "sinh(x)"),
@@ -109,6 +110,7 @@ typedef ELEMENT elements __attribute__((vector_size(WIDTH * sizeof(ELEMENT))));
 #endif
 float64 exp(float64);
 float64 log(float64);
+float64 log10(float64);
 float64 log1p(float64);
 float64 expm1(float64);
 float64 sinh(float64);
