@@ -13,10 +13,9 @@ from scanopt.backends.kernels.numpy_loops import inner_loop, ufunc
 from scanopt.backends.kernels.trials import call_of, same_bits
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
-ONE = [("exp", "float64"), ("log", "float64"), ("log10", "float64"), ("tanh", "float64"), ("sin", "float64"), ("cos", "float64"),
-       ("log1p", "float64"), ("expm1", "float64"), ("sinh", "float64"), ("cosh", "float64"), ("erf", "float64"),
-       ("erfc", "float64"), ("ndtr", "float64"), ("erf", "float32"), ("erfc", "float32"), ("ndtr", "float32"),
-       ("log1p", "float32"), ("expm1", "float32")]  # fmt: skip
+DOUBLES = ("exp", "log", "log10", "tanh", "sin", "cos", "log1p", "expm1", "sinh", "cosh", "erf", "erfc", "ndtr")
+ONE = [*((name, "float64") for name in DOUBLES),
+       *((name, "float32") for name in ("erf", "erfc", "ndtr", "log1p", "expm1"))]  # fmt: skip
 TWO = [("power", "float64"), ("logaddexp", "float64"), ("hypot", "float64"), ("logaddexp", "float32"),
        ("hypot", "float32")]  # fmt: skip
 
@@ -115,6 +114,24 @@ def test_kernels_that_call_them_have_the_bits_of_array_steps(f, dtype):
     for width in (1, 3, 8, 33):
         values = (rng.normal(size=(50, width)) * 10).astype(dtype), rng.normal(size=width).astype(dtype)
         np.testing.assert_array_equal(kernels(*values), kernels.unoptimized(*values))
+
+
+@pytest.mark.parametrize("name", ["sgn", "heaviside", "deg2rad", "radians", "rad2deg", "degrees"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_signs_steps_and_angles_of_rows(name, dtype):
+    x, half = T.vector("x", dtype=dtype), np.dtype(dtype).type(0.5)
+    more = (half,) if name == "heaviside" else ()
+    rows = scanopt.function([x], getattr(T, name)(x, *more), fp="exact", backend="c")
+    last, _ = scanopt.scan(lambda v, s: getattr(T, name)(v + 0 * s, *more), x, T.zeros((), dtype=dtype))
+    one = scanopt.function([x], last, fp="exact", backend="c")
+    values = numbers(1000, 0, dtype)
+    values[::50] = np.resize([0.0, -0.0, np.nan, np.inf, -np.inf], 20)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name.replace("sgn", "sign"))(values, *more)
+        steps = getattr(np, name.replace("sgn", "sign"))(values + 0 * half, *more)
+    assert same_bits(rows(values), expected)
+    same = np.isfinite(values)
+    assert same_bits(one(values)[: same.argmin()], steps[: same.argmin()])
 
 
 def test_a_loop_with_other_bits_is_not_called(monkeypatch):
