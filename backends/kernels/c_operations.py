@@ -17,7 +17,7 @@ from scanopt.backends.kernels.complex_operations import PARTS, complex_helper
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.numpy_loops import DTYPES
 
-__all__ = ["HEAD", "IN_ROWS", "TYPES", "cast_helper", "literal", "operation", "operation_helper"]
+__all__ = ["HEAD", "TYPES", "cast_helper", "literal", "operation", "operation_helper"]
 
 TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
 """The names of types in C; no variable has such a name, since variables are one letter and a number."""
@@ -193,8 +193,6 @@ static inline T power_T(T a, T b)
 """For integers; a negative exponent was rejected before."""
 FUNCTIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _UNSIGNED, "b": dict[str, str]()}
 """For each kind of dtype, the body of helper functions of a, b and c."""
-IN_ROWS = ("maximum", "minimum", "clip", "where", "sign", "heaviside")
-"""Those that have a variant for rows of floats."""
 _TRUE = {"isinf", "isfinite", "signbit"}
 
 

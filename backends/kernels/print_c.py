@@ -12,15 +12,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_affine import AFFINE
 from scanopt.backends.kernels.c_extremes import FIRST_PLACES
-from scanopt.backends.kernels.c_operations import (
-    HEAD,
-    IN_ROWS,
-    TYPES,
-    cast_helper,
-    literal,
-    operation,
-    operation_helper,
-)
+from scanopt.backends.kernels.c_operations import HEAD, TYPES, cast_helper, literal, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.choices_ready import READY, choices_ready, mask_of_numbers
@@ -165,11 +157,10 @@ class Printer:
                 return self.expression(replace(x, op="clip_to_numbers"))
             case Do(op="maximum" | "minimum" | "clip" as op, args=args, dtype=dtype, of=of) if self._goes_on(x):
                 return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
-            case Do(op=op, dtype=dtype, of=of) if op in IN_ROWS and self._in_rows(of):
+            case Do(op=op, dtype=dtype, of=of) if self._in_rows(op, of):
                 return self.expression(Do(f"{op}_of_rows", x.args, dtype, of))
             case Do(op=op, args=args, of=of):
-                if found := operation_helper(op, of):
-                    self.helpers.add(found)
+                self.helpers.add(operation_helper(op, of))
                 return operation(op, of, [self.expression(a) for a in args])
 
     def _goes_on(self, x: Do) -> bool:
@@ -186,9 +177,10 @@ class Printer:
         likely = floats or by_number or waits
         return self.in_step and self.named not in self.chosen and not held and likely and x.of != "bool"
 
-    def _in_rows(self, of: str) -> bool:
-        """Whether an operation on floats is in a loop over elements, which compilers may vectorize."""
-        return bool(self.one_by_one) and not self.in_step and np.dtype(of).kind == "f"
+    def _in_rows(self, op: str, of: str) -> bool:
+        """Whether an operation on floats is in a loop over elements, for which it has a form that compilers vectorize."""
+        rows = self.one_by_one and not self.in_step and np.dtype(of).kind == "f"
+        return bool(rows and operation_helper(f"{op}_of_rows", of))
 
     def _reads_first(self, sides: Sequence[Expr]) -> bool:
         """Whether the operands of a choice are loaded before it: gcc 12 vectorizes a load on only one side wrongly."""
