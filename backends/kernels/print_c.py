@@ -178,7 +178,7 @@ class Printer:
         return self.in_step and self.named not in self.chosen and not held and likely and x.of != "bool"
 
     def _in_rows(self, op: str, of: str) -> bool:
-        """Whether an operation on floats is in a loop over elements, for which it has a form that compilers vectorize."""
+        """Whether an operation on floats is in a loop over elements, and has a form for it that compilers vectorize."""
         rows = self.one_by_one and not self.in_step and np.dtype(of).kind == "f"
         return bool(rows and operation_helper(f"{op}_of_rows", of))
 
