@@ -109,7 +109,7 @@ def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
 @law(
     licence="exact",
     source="scan-semantics: W[i] over arange(a, n) is a slice of W",
-    example=lambda W: _rows(W, 1, W.shape[0]),
+    example=lambda W, n: _rows(W, 1, n),
     never=(lambda W: _rows(W, -1, W.shape[0]), lambda W: _rows(W, W.shape[0]), lambda W, n: _rows(W, n, W.shape[0])),
 )
 def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
