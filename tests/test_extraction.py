@@ -15,6 +15,7 @@ from corpus.text import built
 
 import scanopt
 import scanopt.tensor as T
+from scanopt import lax
 from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
@@ -493,3 +494,31 @@ def test_what_does_not_stay_in_a_cache_costs_more_where_all_lengths_are_known() 
     np.testing.assert_allclose(f(100.0, 105.0), f.unoptimized(100.0, 105.0), rtol=1e-9)
     (loop,) = [x for x in f.program.steps if isinstance(x, Loop)]
     assert (len(loop.states), loop.reads) == (2, ())
+
+
+_BODIES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "linear": lambda i, s, v: s * 0.5 + v,
+    "interest": lambda i, s, v: s * 1.01 - v,
+    "powers": lambda i, s, v: s * v,
+    "sums": lambda i, s, v: s + v * T.cast(i, "float64"),
+    "root": lambda i, s, v: 0.5 * (s + abs(v) / s),
+}
+
+
+@pytest.mark.parametrize("body", [*_BODIES])
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_loops_of_as_many_steps_as_a_row_says_are_kernels(body: str, fp: Any) -> None:
+    """They stay loops: no kernel has a form for a recurrence along an array whose length differs from step to step."""
+    n, x, a = T.lvector("n"), T.dvector("x"), T.dscalar("a")
+    inner = lambda k, v, s: lax.fori_loop(0, k, lambda i, y: _BODIES[body](i, y, v), s)  # noqa: E731
+    mapped, _ = scanopt.map(lambda k, v: inner(k, v, 1.0 + v), [n, x])
+    carried, _ = scanopt.scan(lambda k, v, s: inner(k, v, s) * 0.5 + 0.1, [n, x], a)
+    f = scanopt.function([n, x, a], [mapped, carried], backend="c", fp=fp)
+    rng = np.random.default_rng(len(body))
+    for most in (1, 5, 20):
+        values = [rng.integers(0, most, 30), rng.random(30), 0.7]
+        for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+            if fp == "exact":
+                np.testing.assert_array_equal(found, expected)
+            np.testing.assert_allclose(found, expected, rtol=1e-11)
+    assert "array steps" not in str(f.kernels), f.kernels

@@ -86,6 +86,14 @@ class KernelCosts(CostTable):
         call = max(call, inner)
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
+    def of_varying_lengths(self, work: Work) -> float:
+        """The further price of an operator on arrays whose lengths differ from step to step."""
+        if not isinstance(work.op, Op) or any(x.dtype not in DTYPES for x in (work.out, *work.args)):
+            return 0.0
+        form = _form(work.op, tuple(TensorType(x.dtype, (None,) * x.ndim) for x in work.args), work.out.type)
+        recurrence = form == "eights" or (form == "steps" and work.op.name in ("lfilter", "linear_recurrence"))
+        return self.broken if recurrence else 0.0
+
     def of_bytes(self, nbytes: float) -> float:
         """Price holding one value of `nbytes` bytes, in nanoseconds."""
         beyond = TOO_LARGE * max(0.0, nbytes - MOST_SCRATCH / 2) if self.far else 0.0

@@ -28,6 +28,7 @@ __all__ = [
     "bytes_of",
     "cost_of_holding",
     "cost_of_rows_in_between",
+    "cost_of_varying_lengths",
     "elements",
     "is_its_argument",
     "multiply_adds",
@@ -164,6 +165,16 @@ def cost_of_rows_in_between(model: CostModel) -> float:
     0.0
     """
     return 2 * float(getattr(model, "broken", 0.0))
+
+
+def cost_of_varying_lengths(model: CostModel, work: Work) -> float:
+    """What it costs more that the lengths of arguments differ from step to step: by the model's `of_varying_lengths`.
+
+    >>> cost_of_varying_lengths(numpy_cost, Work("hold"))
+    0.0
+    """
+    found: Callable[[Work], float] | None = getattr(model, "of_varying_lengths", None)
+    return 0.0 if found is None else found(work)
 
 
 def at_hand(model: CostModel) -> CostModel:

@@ -23,8 +23,9 @@ from scanopt.array.operators.idle import guarded
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import KEPT, ROOT, Form, Operator, TermGraph
 from scanopt.extraction.availability import MOST_LEVELS, closure, computable, settled
-from scanopt.extraction.cost import CostModel, Work, bytes_of, cost_of_holding, cost_of_rows_in_between, is_its_argument
+from scanopt.extraction.cost import CostModel, Work, bytes_of, cost_of_holding, is_its_argument
 from scanopt.extraction.dominance import undominated
+from scanopt.extraction.kernel_breaks import KernelBreaks
 from scanopt.records import dataclass
 
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
@@ -326,15 +327,14 @@ class Problem:
             clock = f.clock if kept else self.sizes.of[c].clock
             once, held = self._once(c, f)
             # A floor above zero: of two ways at no cost, the one with fewer parts.
-            price = max(once, 1e-3) * max(self.sizes.trips(clock), 1) + cost_of_holding(self.cost, held)
-            known[f] = price + self._price_in_between(c, f), held
+            trips = max(self.sizes.trips(clock), 1)
+            price = max(once, 1e-3) * trips + cost_of_holding(self.cost, held)
+            known[f] = price + self._breaks.price(c, f, trips), held
         return known[f]
 
-    def _price_in_between(self, c: int, f: Form) -> float:
-        """The price of keeping all rows of a loop that may end early, where they are no result of the program."""
-        if f.kind != "stack" or not self.graph.clocks[f.clock].until or c in self.graph.roots:
-            return 0.0
-        return cost_of_rows_in_between(self.cost)
+    @cached_property
+    def _breaks(self) -> KernelBreaks:
+        return KernelBreaks(self.graph, self.sizes, self.cost)
 
     def _once(self, c: int, f: Form) -> tuple[float, float]:
         """The cost of one evaluation, of rows that a loop keeps for one step, and the bytes of the result."""
