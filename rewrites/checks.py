@@ -7,10 +7,11 @@ import scanopt.loops.require  # an operator of its own, beside those of the tabl
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Op, Text, Value, ops, steps
+from scanopt.calculus.terms import Args, Int, Op, Value, ops
 from scanopt.facts.numbers import differ
 from scanopt.facts.operators import by_element
-from scanopt.facts.values import floating, nothing, of_dtype, positive, scalar, vector
+from scanopt.facts.recurrences import recurrent
+from scanopt.facts.values import positive, scalar
 
 
 @fact
@@ -65,6 +66,10 @@ def _row_sums(X: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, X, T.zeros_like(X[0]))[0]
 
 
+def _running_products(X: Any, start: Any) -> Any:
+    return scanopt.scan(lambda v, s: s * v, X, start)[0]
+
+
 @law(
     licence="exact",
     enabling=True,
@@ -108,21 +113,25 @@ def given_and_number(op: Op, x: Value, n: Value, a: Value) -> Equation:
 
 
 @law(
-    licence="reassoc",
-    example=lambda x: _halves(x, T.zeros(())),
-    never=(
-        lambda x: _halves(x, T.ones(())),
-        lambda x: _halves(T.stack([x, x], axis=1), T.zeros(2)),
-        lambda x: _halves(T.cast(x, "float32"), T.zeros(())),
-        lambda x: _halves(T.cast(x, "float16"), T.zeros((), "float16")),
-    ),
+    licence="exact",
+    enabling=True,
+    example=lambda X, y: _running_products(_row_sums(X), y),
+    never=lambda X: T.concatenate([X, _row_sums(X)]),
 )
-def sums_from_given_nothing(Z: Value, c: Clock, x: Value, d: Text) -> Equation:
-    """Running sums from a zero that a loop of some steps gives are a cumulative sum (-0.0 aside)."""
-    n = steps(c)
-    left = ops.accumulate(ops.given(Z, n), x, ufunc="add")
-    when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
-    return Equation(left, ops.cumsum(ops.given(x, n), axis=0), when=when)
+def recurrence_of_given(op: Op, init: Value, x: Value, n: Value) -> Equation:
+    """A recurrence over rows that are given if n is not 0 is given so."""
+    return Equation(op(init, ops.given(x, n)), ops.given(op(init, x), n), when=[recurrent(op)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x: _halves(x, T.zeros(())), lambda x: _halves(x, T.ones(()))),
+    never=lambda X: T.concatenate([_row_sums(X), X]),
+)
+def recurrence_from_given(op: Op, init: Value, n: Value, r: Args) -> Equation:
+    """A recurrence from a start that is given if n is not 0 is given so."""
+    return Equation(op(ops.given(init, n), r), ops.given(op(init, r), n), when=[recurrent(op)])
 
 
 @law(

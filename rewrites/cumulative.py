@@ -7,6 +7,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Clock,
@@ -28,6 +29,11 @@ from scanopt.facts.loops import runs_all, within
 from scanopt.facts.recurrences import accumulates, entries, folds, folds_in_order
 from scanopt.facts.states import becomes
 from scanopt.facts.values import floating, int64, like, nothing, of_dtype, scalar, vector
+
+
+@fact
+def turns(g: Op, t: Op, h: Op) -> None:
+    """g(t(X)) is t(h(X)): g is cumulative, and t rearranges axes (given)."""
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
@@ -189,6 +195,19 @@ def sums_of_rows_from_nothing(Z: Value, e: Value, X: Value, d: Text) -> Equation
     sums = ops.given(ops.cumsum(X, axis=0), X.shape[0])
     when = [nothing(e), like(Z, X[0], e), floating(X), of_dtype(Z, d), of_dtype(X, d)]
     return Equation(left, sums, when=when)
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda X: T.cumsum(X.T, axis=1).T,
+        lambda X: scanopt.map(lambda column: T.cummax(column, axis=0), T.exp(X).T)[0].T,
+    ),
+    never=(lambda X: T.sort(X.T, axis=1).T, lambda X: T.cumsum(T.exp(X), axis=1).T),
+)
+def cumulative_of_turned(g: Op, t: Op, h: Op, X: Value) -> Equation:
+    """Running sums, products and extremes of an array with its axes rearranged are those along another axis."""
+    return Equation(g(t(X)), t(h(X)), when=[turns(g, t, h)])
 
 
 @law(

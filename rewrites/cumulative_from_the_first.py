@@ -7,8 +7,9 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, Text, Value, as_row, const_int, counted, hold, ops, seq
-from scanopt.facts.recurrences import cumulates, cumulates_from_itself
-from scanopt.facts.values import exponent, float64, floating, like, nothing, of_dtype, scalar, vector
+from scanopt.facts.operators import left_neutral
+from scanopt.facts.recurrences import accumulates, cumulates, cumulates_from_itself
+from scanopt.facts.values import float64, floating, like, nothing, of_dtype, same_type, scalar, vector
 
 
 @fact
@@ -48,6 +49,10 @@ def _first_rows(c: Clock, X: Value) -> Value:
 
 def _small(X: Any) -> Any:
     return T.cast(X, "float32")
+
+
+def _lowest(X: Any) -> Any:
+    return T.constant(float("-inf"), dtype=X.dtype)
 
 
 @law(
@@ -99,35 +104,45 @@ def extremes_from_the_first(h: Op, g: Op, X: Value) -> Equation:
 
 @law(
     licence="exact",
-    example=lambda x: _multiplied(x, T.ones(())),
+    example=(
+        lambda x: _multiplied(x, T.ones(())),
+        lambda x: _greatest(x, _lowest(x)),
+        lambda p: _greatest(p, T.constant(-(2**63), dtype="int64")),
+    ),
     never=(
         lambda x: _multiplied(x, T.zeros(())),
+        lambda x: _greatest(x, T.zeros(())),
+        lambda x: _greatest(x, -_lowest(x)),
         lambda X: _multiplied(X, T.ones(3)),
         lambda x: _multiplied(_small(x), T.ones(())),
         lambda x: _multiplied(T.cast(x, "int8"), T.ones((), "int8")) * 2.0,
     ),
 )
-def products_from_one(e: Value, x: Value, d: Text) -> Equation:
-    """Running products of numbers that start with one are their cumulative product."""
-    left = ops.accumulate(as_row(e), x, ufunc="multiply")
-    when = [exponent(e, "1"), of_dtype(e, d), of_dtype(x, d)]
-    return Equation(left, ops.cumprod(x, axis=0), when=when)
+def cumulative_from_neutral(h: Op, g: Op, op: Op, e: Value, x: Value, d: Text) -> Equation:
+    """Running sums, products and extremes of numbers that start with the neutral element are cumulative ones."""
+    start = as_row(e)
+    when = [accumulates(op, d, h), cumulates(h, g, d), left_neutral(op, e, d), of_dtype(e, d), same_type(start, x)]
+    return Equation(h(start, x), g(x), when=when)
 
 
 @law(
     licence="exact",
-    example=lambda X: _multiplied(X, T.ones_like(X[0])),
+    example=(lambda X: _multiplied(X, T.ones_like(X[0])), lambda X: _greatest(X, T.full_like(X[0], _lowest(X)))),
     never=(
         lambda X: _multiplied(X, T.zeros_like(X[0])),
         lambda X, y: _multiplied(X, T.ones_like(y)),
+        lambda X, y: _greatest(X, T.full_like(y, _lowest(X))),
+        lambda X: _greatest(X, T.full_like(X[0], -_lowest(X))),
         lambda X: _multiplied(_small(X), T.ones_like(_small(X)[0], dtype="float64")),
+        lambda X: _multiplied(T.cast(X, "int8"), T.ones_like(T.cast(X, "int8")[0])) * 2.0,
     ),
 )
-def products_of_rows_from_ones(Z: Value, e: Value, X: Value, d: Text) -> Equation:
-    """Running products of rows that start with as many ones are a cumulative product of at least one row."""
-    left = ops.accumulate(as_row(Z), X, ufunc="multiply")
-    products = ops.given(ops.cumprod(X, axis=0), X.shape[0])
-    return Equation(left, products, when=[exponent(e, "1"), like(Z, X[0], e), of_dtype(Z, d), of_dtype(X, d)])
+def cumulative_of_rows_from_neutral(h: Op, g: Op, op: Op, Z: Value, e: Value, X: Value, d: Text) -> Equation:
+    """Those of rows that start with as many neutral elements are cumulative ones of at least one row."""
+    start = as_row(Z)
+    neutral = [like(Z, X[0], e), left_neutral(op, e, d)]
+    when = [accumulates(op, d, h), cumulates(h, g, d), *neutral, of_dtype(Z, d), same_type(start, X)]
+    return Equation(h(start, X), ops.given(g(X), X.shape[0]), when=when)
 
 
 @law(

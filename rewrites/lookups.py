@@ -108,6 +108,26 @@ def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
 
 @law(
     licence="exact",
+    enabling=True,
+    example=(
+        lambda x: scanopt.map(lambda i, x: T.exp(x[i - 1]), T.arange(1, x.shape[0] + 1), [x])[0],
+        lambda x: T.arange(3, x.shape[0] + 3) - 3,
+    ),
+    never=(
+        lambda x: T.arange(2, x.shape[0] + 2) - 1,
+        lambda x: T.arange(2, x.shape[0] + 1) - 2,
+        lambda x, n: T.arange(n, x.shape[0] + n) - n,
+        lambda n: T.arange(1, n + 1) - 1,
+    ),
+)
+def counts_of_length_moved_down(X: Value, k: Value) -> Equation:
+    """(k, k+1, ... n+k-1) - k = (0, 1, ... n-1) for a length n."""
+    n = X.shape[0]
+    return Equation(counted(k, n + k) - k, counted(const_int(0), n), when=[positive(k)])
+
+
+@law(
+    licence="exact",
     source="scan-semantics: W[i] over arange(a, n) is a slice of W",
     example=lambda W, n: _rows(W, 1, n),
     never=(lambda W: _rows(W, -1, W.shape[0]), lambda W: _rows(W, W.shape[0]), lambda W, n: _rows(W, n, W.shape[0])),

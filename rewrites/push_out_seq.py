@@ -3,11 +3,12 @@
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Text, Value, seq, stack, vmap
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, ops, seq, stack, vmap
 from scanopt.facts.lists import sliced
 from scanopt.facts.loops import runs_all, same_entries
 from scanopt.facts.raising import raises_alike
 from scanopt.facts.traces import batchable
+from scanopt.facts.values import at_least
 
 
 @law(
@@ -61,3 +62,19 @@ def equal_sequences(c: Clock, X: Value, Y: Value) -> Equation:
     Otherwise every form of a sequence would make a new form of each operator of it.
     """
     return Equation(X, Y, when=[same_entries(c, X, Y), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=(
+        lambda X: scanopt.map(lambda row: T.exp(row[0]), X[:, None])[0],
+        lambda X: scanopt.map(lambda row: T.exp(row[:, 0]), T.expand_dims(X, 2))[0],
+    ),
+    never=lambda X: scanopt.map(lambda rows: T.exp(rows).sum(axis=0), X[None])[0],
+)
+def sequence_with_an_axis(c: Clock, X: Value, k: Int) -> Equation:
+    """A row of an array with an axis more, which is not the first one, is a row with that axis."""
+    row = ops.expand_dims(seq(c, X), axis=(k - 1,))
+    return Equation(seq(c, ops.expand_dims(X, axis=(k,))), row, when=[at_least(k, 1)])

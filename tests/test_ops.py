@@ -1025,11 +1025,9 @@ BINARY = [n for n in TRAITED if TABLE[n].ufunc and getattr(np, n).nin == 2]
 
 def elements(name: str, trait: str) -> Any:
     """For each dtype for which a trait names an element: the dtype's values and that element."""
-    table: dict[str, Any] = getattr(TABLE[name].traits, trait)
     for dtype in ALL:
-        if (kind := np.dtype(dtype).kind) in table:
-            x = trait_values(dtype)
-            yield x, np.asarray(table[kind]).astype(dtype)
+        if (e := TABLE[name].traits.element(trait, dtype)) is not None:
+            yield trait_values(dtype), np.asarray(e).astype(dtype)
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -10,6 +10,7 @@ import scanopt
 import scanopt.tensor as T
 
 _ONE, _ZERO = T.constant(1, dtype="int64"), T.constant(0, dtype="int64")
+_LOWEST, _FLOAT = T.constant(-np.inf, dtype="float64"), T.constant(1.0, dtype="float64")
 
 
 def _power(x: Any, n: Any) -> Any:
@@ -28,6 +29,22 @@ def _slope_of_loop(product: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 def _by_columns(v: Any, W: Any) -> Any:
     return scanopt.map(lambda w, v: T.dot(w, v), W.T, [v])[0]
+
+
+def _running(op: Any, rows: Any, start: Any) -> Any:
+    return scanopt.scan(lambda v, s: op(s, v), rows, start)[0]
+
+
+def _peeled(op: Any, rows: Any, start: Any) -> Any:
+    """The first step by itself, and a loop over the others."""
+    first = op(start, rows[0])
+    return T.concatenate([first[None], _running(op, rows[1:], first)])
+
+
+def _halved(op: Any, rows: Any, start: Any) -> Any:
+    """A loop of three steps, and one over the others."""
+    first = _running(op, rows[:3], start)
+    return T.concatenate([first, _running(op, rows[3:], first[-1])])
 
 
 WRITINGS: dict[str, tuple[Callable[..., Any], ...]] = {
@@ -74,6 +91,33 @@ WRITINGS: dict[str, tuple[Callable[..., Any], ...]] = {
         lambda x, n, X, W: T.cummax(x),
         lambda x, n, X, W: -T.cummin(-x),
         lambda x, n, X, W: scanopt.map(lambda i, x: x[: i + 1].max(), T.arange(x.shape[0]), [x])[0],
+        lambda x, n, X, W: _running(T.maximum, x, _LOWEST),
+        lambda x, n, X, W: _running(T.maximum, x[::-1][::-1], x[0]),
+    ),
+    "running extremes of integers": (
+        lambda x, n, X, W: T.cummin(T.argsort(x)),
+        lambda x, n, X, W: _running(T.minimum, T.argsort(x), T.constant(2**63 - 1, dtype="int64")),
+    ),
+    "running extremes of rows": (
+        lambda x, n, X, W: T.cummax(X, axis=0),
+        lambda x, n, X, W: _running(T.maximum, X, T.full_like(X[0], _LOWEST)),
+        lambda x, n, X, W: scanopt.map(T.cummax, X.T)[0].T,
+    ),
+    "running sums of rows": (
+        lambda x, n, X, W: T.cumsum(X, axis=0),
+        lambda x, n, X, W: T.cumsum(X.T, axis=1).T,
+        lambda x, n, X, W: _running(T.add, X, T.zeros_like(X[0])),
+        lambda x, n, X, W: _running(lambda s, v: (s[0] + v[0])[None], X[:, None], T.zeros_like(X[0])[None])[:, 0],
+        lambda x, n, X, W: _peeled(T.add, X, T.zeros_like(X[0])),
+        lambda x, n, X, W: _halved(T.add, X, T.zeros_like(X[0])),
+        lambda x, n, X, W: scanopt.scan(
+            lambda i, s, X: s + X[i - 1], T.arange(1, X.shape[0] + 1), T.zeros_like(X[0]), [X]
+        )[0],
+    ),
+    "running products": (
+        lambda x, n, X, W: T.cumprod(x + 1.0),
+        lambda x, n, X, W: _running(T.multiply, x + 1.0, _FLOAT),
+        lambda x, n, X, W: _halved(T.multiply, x + 1.0, _FLOAT),
     ),
     "four side by side": (
         lambda x, n, X, W: X[:-2] + X[2:] + X[1:-1] + X[1:-1],

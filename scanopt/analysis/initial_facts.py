@@ -252,7 +252,7 @@ def _keeps(op: Op, dtype: str, arity: int) -> bool:
 def _cancelling(op: Op, some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
     """Facts that op(x, x) is a constant, and the roles of this constant.  some: operators `with_elements`."""
     for d in dtypes:
-        e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
+        e = op.spec.traits.element("self_inverse", d)
         if e is not None:
             value = np.array(e, d)
             yield "cancels", (op, d, const_key(value))
@@ -285,14 +285,13 @@ def constant_facts(
     for op in ops:
         traits = op.spec.traits
         for d in dtypes:
-            kind = np.dtype(d).kind
-            as_it_is = _is(value, traits.identity.get(kind), d)
+            as_it_is = _is(value, traits.element("identity", d), d)
             if as_it_is and _stays(op, d, d, value.dtype.name):
                 yield "neutral", (op, i, d)
-            left = _is(value, traits.left_identity.get(kind), d) or (as_it_is and traits.commutative)
+            left = _is(value, traits.element("left_identity", d), d) or (as_it_is and traits.commutative)
             if left and _stays(op, d, value.dtype.name, d):
                 yield "left_neutral", (op, i, d)
-        if _is(value, traits.annihilator.get(value.dtype.kind), value.dtype.name):
+        if _is(value, traits.element("annihilator", value.dtype.name), value.dtype.name):
             yield "absorbing", (op, i)
 
 

@@ -131,7 +131,7 @@ def constants_of_states(g: Encoded) -> Iterator[Row]:
             if d != "bool":
                 yield "negates", (minus_one, d)
         for op in map(Op.make, ACCUMULATED):
-            if op.name in accumulated and (e := _identity(op, d)) is not None and _closed(op, d):
+            if op.name in accumulated and (e := op.spec.traits.element("identity", d)) is not None and _closed(op, d):
                 yield "unit", (op, d, *_constant(np.array(e).astype(d)))
 
 
@@ -142,15 +142,6 @@ def _has_minus_one(g: Encoded, dtype: str) -> bool:
 def _constant(value: np.ndarray[Any, Any]) -> tuple[str, str]:
     key = const_key(value)
     return key, f"const {key}"
-
-
-def _identity(op: Op, dtype: str) -> complex | None:
-    """The element e of op(x, e) = x for a dtype."""
-    kind = np.dtype(dtype).kind
-    if op.name in ("maximum", "minimum") and kind in "iu":
-        info = np.iinfo(dtype)
-        return int(info.min if op.name == "maximum" else info.max)
-    return op.spec.traits.identity.get(kind)
 
 
 def _swaps_nearly(op: Op, dtype: str) -> bool:

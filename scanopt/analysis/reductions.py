@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -29,12 +29,14 @@ def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
             yield "runs_along", (op, running)
         if op.name in _RUNNING and op.options["axis"] == 0:
             yield "runs_down_rows", (op,)
+    yield from (("turns", row) for row in _turned(known))
 
 
 def related_reductions(ops: Iterable[Op]) -> list[Op]:
     """The reductions that do at once what two of these do in turn, and those that give all results on the way."""
     known = list(ops)
-    return [*(op for _, _, op in _in_two(known)), *(g for op in known if (g := _running(op)) is not None)]
+    ways = [*(op for _, _, op in _in_two(known)), *(g for op in known if (g := _running(op)) is not None)]
+    return [*ways, *(op for _, _, op in _turned(known))]
 
 
 def _running(op: Op) -> Op | None:
@@ -42,6 +44,15 @@ def _running(op: Op) -> Op | None:
     if op.name in _ALONG and _is_plain(op) and op.options["axis"] == (0,):
         return Op.make(_ALONG[op.name], axis=0)
     return None
+
+
+def _turned(ops: Sequence[Op]) -> Iterator[tuple[Op, Op, Op]]:
+    """A cumulative operator, one that rearranges axes, and what the first is before these are rearranged."""
+    running = [op for op in ops if op.name in _ALONG.values() and op.options.get("dtype") is None]
+    for g, turn in product(running, [op for op in ops if op.name == "transpose"] if running else ()):
+        axes, axis = turn.options["axes"], g.options["axis"]
+        if axis is not None and axis < len(axes):
+            yield g, turn, Op.make(g.name, **{**g.options, "axis": axes[axis]})
 
 
 def _in_two(ops: Iterable[Op]) -> Iterator[tuple[Op, Op, Op]]:

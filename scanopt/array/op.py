@@ -80,7 +80,7 @@ class Operand:
 class Traits:
     """Algebraic facts of an operator that laws read.  Absent means unknown, and then no law fires.
 
-    identity / left_identity: kind of dtype ("b", "i", "u", "f", "c") -> element e with
+    identity / left_identity: dtype or kind of dtype ("b", "i", "u", "f", "c") -> element e with
     op(x, e) = x / op(e, x) = x, bit for bit.  fast_identity: the same where only the sign of a
     zero may differ.  annihilator: element z with op(x, z) = z for every x, NaN included;
     fast_annihilator: the same but for NaN and infinities.  self_inverse: the element that op(x, x) is
@@ -90,7 +90,7 @@ class Traits:
     commutative, idempotent and involution hold bit for bit (the sign and payload of a NaN aside)
     where both sides have the same dtype, except for the kinds of dtype named in `but` (idempotent
     holds even for those of them in `equal_to_itself`); associative holds bit for bit for booleans and
-    integers, up to rounding for the others.  Ask `holds`.
+    integers, up to rounding for the others.  Ask `holds`, and `element` for the elements.
     """
 
     commutative: bool = False
@@ -116,6 +116,11 @@ class Traits:
         """
         but = set(self.but) - set(self.equal_to_itself if trait == "idempotent" else "")
         return bool(getattr(self, trait)) and np.dtype(dtype).kind not in but
+
+    def element(self, trait: str, dtype: str) -> complex | None:
+        """The element of a trait (identity, annihilator ...) for a dtype, where there is one."""
+        elements: dict[str, complex] = getattr(self, trait)
+        return elements.get(dtype, elements.get(np.dtype(dtype).kind))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ _ADD = {**NIL, "f": -0.0, "c": complex(-0.0, -0.0)}  # x + 0.0 is not x where x 
 _SUB = {**INT, "f": 0.0, "c": 0j}
 _FLOATS = {"f": 0.0, "c": 0j}
 ASSOCIATIVE: dict[str, Any] = {"commutative": True, "associative": True}
-_LOW, _HIGH = {"f": -math.inf}, {"f": math.inf}
+_LEAST = {f"int{n}": -(2 ** (n - 1)) for n in (8, 16, 32, 64)}
+_GREATEST = {f"int{n}": 2 ** (n - 1) - 1 for n in (8, 16, 32, 64)} | {f"uint{n}": 2**n - 1 for n in (8, 16, 32, 64)}
+_LOW, _HIGH = {"b": False, "u": 0, "f": -math.inf, **_LEAST}, {"b": True, "f": math.inf, **_GREATEST}
 
 Args = Sequence[Variable]
 Parts = list[Variable | None]

@@ -174,7 +174,8 @@ def _restarting(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
 
 
 def _going_on(m: Model, h: Term, g: Term, dtypes: Sequence[str]) -> UnknownFunction:
-    """Make h a recurrence that starts from a given row, and g one that starts from the first row; return their step."""
+    """Make h a recurrence that starts from a given row, if it is not known yet as one, and g the one that starts from
+    the first row; return the step of h."""
     step = UnknownFunction(m, f"step of {h.head}", exact=True, dtypes={(d, d): d for d in dtypes})
     of_entries(m, [step])
 
@@ -184,11 +185,17 @@ def _going_on(m: Model, h: Term, g: Term, dtypes: Sequence[str]) -> UnknownFunct
     def whole(x: SymbolicArray) -> SymbolicArray:
         rows = [x.row(t) for t in range(x.shape[0])]
         first, rest = (joined(x.dtype, some, x.shape[1:]) for some in (rows[:1], rows[1:]))
-        after = run(first, rest) if rows else rest
+        after = running(first, rest) if rows else rest
         return joined(x.dtype, [*rows[:1], *(after.row(t) for t in range(after.shape[0]))], x.shape[1:])
 
-    m.operators[h.head], m.operators[g.head] = run, whole
+    running = m.operators.setdefault(h.head, run)
+    m.operators[g.head] = whole
     return step
+
+
+@fact
+def recurrent(m: Model, op: Term) -> None:
+    m.unknown(op)
 
 
 @fact

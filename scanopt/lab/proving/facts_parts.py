@@ -10,6 +10,7 @@ from typing import Any
 from scanopt.analysis.conversions import conversions
 from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
 from scanopt.analysis.initial_facts import along_an_axis
+from scanopt.analysis.reductions import facts_of_reductions
 from scanopt.analysis.signs import facts_of_signs
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.op import Op
@@ -57,6 +58,7 @@ _SET = [
 _SIGNED = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min") for k in (0, 1)]
 _SIGNED += [Op.make(name, axis=k) for name in ("argmax", "argmin") for k in (0, 1)]
 _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum", "mean") for k in (0, 1)]
+_CUMULATIVE = [Op.make(name, axis=k) for name in ("cumsum", "cumprod") for k in (0, 1)]
 _ALONG = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min", "sum", "prod", "mean") for k in (0, 1)]
 
 _MOST = 80
@@ -93,6 +95,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
         *(told for op in _ALONG for told in along_an_axis(op)),
         *(signed for op in _SIGNED for signed in facts_of_signs(op, ())),
+        *facts_of_reductions([*_CUMULATIVE, *_ARRANGING]),
         *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1)), *_PARTS_OF_ONE]),
     ]
     of_fact = [args for name, args in found if name == fact]
@@ -141,7 +144,7 @@ for _fact in (
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
     "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "makes_axes",
     "adds_to_all", "cut_in_two", "rows_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
-    "sign_outside", "sign_lost", "combines",
+    "sign_outside", "sign_lost", "combines", "turns",
 ):  # fmt: skip
     _meaning(_fact)
 

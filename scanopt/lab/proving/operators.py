@@ -194,11 +194,21 @@ def _setitem(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     return x.written(places, new.cast(dtype))
 
 
+def _along_first(m: Model, op: Op, x: SymbolicArray) -> SymbolicArray:
+    """A cumulative operator along another axis than the first, which is moved to the front and back."""
+    axis = op.options["axis"]
+    turned = arranged(lambda e: np.moveaxis(e, axis, 0), x.dtype, [x], [])
+    found = applied(m, Op.make(op.name, **{**op.options, "axis": 0}), [turned])
+    return arranged(lambda e: np.moveaxis(e, 0, axis), found.dtype, [found], [])
+
+
 @meaning("cumsum")
 def _cumsum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
-    if op.options["axis"] != 0 or shape is None or m.rounds(dtype):
+    if op.options["axis"] and shape is not None:
+        return _along_first(m, op, x)
+    if shape is None or op.options["axis"] is None or m.rounds(dtype):
         return unknown_whole(m, op, dtype, shape or (), xs)
     rows = [x.row(t) for t in range(x.shape[0])]
     return joined(dtype, [total(m, rows[: t + 1], dtype, shape[1:]) for t in range(len(rows))], shape[1:])
@@ -208,7 +218,9 @@ def _cumsum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 def _cumprod(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
-    if op.options["axis"] != 0 or shape is None:
+    if op.options["axis"] and shape is not None:
+        return _along_first(m, op, x)
+    if shape is None or op.options["axis"] is None:
         return unknown_whole(m, op, dtype, shape or (), xs)
     out: list[SymbolicArray] = []
     for t in range(x.shape[0]):
