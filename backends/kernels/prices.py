@@ -81,9 +81,10 @@ class KernelCosts(CostTable):
         inner = self.call["inner"] if form == "inner" else 0.0
         if not work.out.ndim and not any(x.ndim for x in work.args):
             return each + inner
-        if kind == "product" and _has_vector(work):
-            each = self.element["product of a vector"]
         call = max(call, inner)
+        if kind == "product" and _has_vector(work):  # its factors are read from memory, no loop computes their elements
+            each = self.element["product of a vector"]
+            call += self.far * sum(max(0.0, bytes_of(x) - CACHE) for x in work.args)
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_varying_lengths(self, work: Work) -> float:

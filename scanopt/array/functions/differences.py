@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, dims_of, expand
+from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable, is_weak
 from scanopt.array.functions.arguments import expect_axes
-from scanopt.array.operators.creation import full
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.selecting import diff
-from scanopt.array.operators.shaping import flatten, reshape_to
-from scanopt.array.operators.subtensor import getitem, set_subtensor
+from scanopt.array.operators.shaping import flatten
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import Variable, describe
@@ -217,7 +216,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         left = right = None
         at, places, values = _periodic(at, places, values, elementwise("absolute", as_variable(period)))
     last = elementwise("subtract", as_variable(dim(places, 0)), 1)
-    found = elementwise("subtract", _not_above(places, at), 1)
+    found = elementwise("subtract", FUNCTIONS["searchsorted"](places, at, "right"), 1)
     low = elementwise(
         "minimum", elementwise("maximum", found, 0), elementwise("maximum", elementwise("subtract", last, 1), 0)
     )
@@ -233,15 +232,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     )
     inner = where(elementwise("less", at, getitem(places, 0)), getitem(values, 0) if left is None else left, inner)
     return where(elementwise("isnan", at), at, inner)
-
-
-def _not_above(places: Variable, at: Variable) -> Variable:
-    """For each element of `at` how many of the sorted `places` are not above it, found by sorting both together."""
-    n, every = dim(places, 0), concatenate([places, flatten(at)])
-    order = FUNCTIONS["argsort"](every, kind="stable")
-    counts = FUNCTIONS["cumsum"](cast(elementwise("less", order, n), "int64"))
-    ranks = set_subtensor(getitem(full((dim(every, 0),), 0, "int64"), order), counts)
-    return reshape_to(getitem(ranks, slice(n, None)), dims_of(at))
 
 
 def _periodic(at: Variable, places: Variable, values: Variable, period: Variable) -> tuple[Variable, ...]:
