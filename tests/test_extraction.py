@@ -480,6 +480,19 @@ def test_sums_of_products_stay_in_a_loop_that_may_end_early() -> None:
     assert str(f.kernels[0]).startswith("the program")
 
 
+@pytest.mark.parametrize("last", [lambda x: x[-1], lambda x: 2 * x[x.shape[0] - 1]])
+def test_a_loop_that_may_end_early_keeps_its_last_row_beside_all_rows(last: Callable[[Any], Any]) -> None:
+    """Read from all rows, whose number is known at the end only, it would be made after the kernel, in array steps."""
+    a = T.dscalar("a")
+    step = lambda x, a: (0.5 * (x + a / x), scanopt.until(abs(x * x - a) < 1e-9))  # noqa: E731
+    x, _ = scanopt.scan(step, outputs_info=T.constant(1.0, dtype="float64"), non_sequences=a, n_steps=100)
+    f = scanopt.function([a], [x, last(x), x.shape[0]], backend="c", fp="exact")
+    for value in (1.0, 3.0, 1e9):
+        for found, expected in zip(f(value), f.unoptimized(value), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    assert str(f.kernels[0]).startswith("the program")
+
+
 def test_what_does_not_stay_in_a_cache_costs_more_where_all_lengths_are_known() -> None:
     """No example is needed for that: rows of a state that would be computed ahead take eight megabytes."""
     s, k = T.dscalars("s", "k")

@@ -1,8 +1,8 @@
 """Prices what no kernel contains although its operators have forms: it depends on lengths known in the run only.
 
-These are rows of a loop that may end early, if others than the results need them, and linear recurrences along
-an array whose length differs from step to step, as `arange(k)` does where k is read from a sequence: such is
-the recurrence of a loop of k steps inside the step of another one.
+These are rows of a loop that may end early, if others than the results or lengths need them, and linear recurrences
+along an array whose length differs from step to step, as `arange(k)` does where k is read from a sequence: such is the
+recurrence of a loop of k steps inside the step of another one.
 """
 
 from __future__ import annotations
@@ -33,10 +33,19 @@ class KernelBreaks:
         """The further price of a form of a class that is evaluated so many times."""
         if f.kind == "stack" and self.graph.clocks[f.clock].until and c not in self.graph.roots:
             return cost_of_rows_in_between(self.cost)
+        if isinstance(f.operator, Op) and f.operator.name != "shape_i" and not self._results.isdisjoint(f.args):
+            return cost_of_rows_in_between(self.cost)
         if not isinstance(f.operator, Op) or self._varying.isdisjoint(f.args):
             return 0.0
         args = tuple(self.sizes.of[a].operand for a in f.args)
         return trips * cost_of_varying_lengths(self.cost, Work("apply", f.operator, args, self.sizes.of[c].operand))
+
+    @cached_property
+    def _results(self) -> frozenset[int]:
+        """The results that are all rows of loops that may end early, and have no other form."""
+        clocks, classes = self.graph.clocks, self.graph.classes
+        ends_early = lambda f: f.kind == "stack" and clocks[f.clock].until  # noqa: E731
+        return frozenset(c for c in self.graph.roots if all(map(ends_early, classes[c])))
 
     @cached_property
     def _varying(self) -> frozenset[int]:
