@@ -62,9 +62,10 @@ def test_two_while_loops_that_end_alike() -> None:
             v6 = v4 + v5                            float64[]
             v7 = tanh(v6)                           float64[]
             v8 = v5 > 0.9                           bool[]
-            keep  v9 = all rows of v7               float64[?]  of a state
-        v10 = v9[-1]                                float64[]
-        return v9, v10, v9"""
+            keep  v9 = last row of v7               float64[?]  of a state
+            keep  v10 = all rows of v7              float64[?]  of a state
+        v11 = v9[-1]                                float64[]
+        return v10, v11, v10"""
     )
 
 

@@ -340,7 +340,7 @@ def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
     Raises ValueError where there is none, suggesting laws and rulesets with similar names.
 
     >>> [x.name for x in named_laws(standard_laws(), "push_out_seq")][1:]
-    ['stack_of_sequence', 'equal_sequences']
+    ['stack_of_sequence', 'equal_sequences', 'sequence_with_an_axis']
     """
     found = tuple(x for x in laws if name in (x.name, x.ruleset))
     if not found:
