@@ -1,6 +1,6 @@
 """How much is tried.
 
-`pytest` by itself tries a share of what is random or alike.  `make test` also tries only a sixth of the slow tests
+`pytest` by itself tries a share of what is random or alike.  `make test` also tries only an eighth of the slow tests
 (`slow.txt`): another one when the library changes, so that what one run leaves out another one tries.  `make test-all`
 tries everything.
 """
@@ -26,7 +26,7 @@ FEW = os.environ.get("SCANOPT_TESTS") == "few"
 Key = TypeVar("Key", bound=Hashable)
 
 _SLOW = Path(__file__).with_name("slow.txt")
-_OF_SLOW = 6
+_OF_SLOW = 8
 """Of so many slow tests of a file `make test` tries one."""
 
 
