@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from scanopt.egraph.engine_additions import CLEARED, CLEARING, RESTORING
 
@@ -24,8 +25,9 @@ def with_clearing(text: str) -> str:
     (rule ((near cleared_0 cleared_1)) ((delete (near cleared_0 cleared_1))) :ruleset clearing_near)
     (ruleset clearing_cleared)
     (rule ((cleared cleared_0)) ((delete (cleared cleared_0))) :ruleset clearing_cleared)
-    (ruleset restoring)
-    (rule ((cleared cleared_0)) () :ruleset restoring)
+
+    >>> print(with_clearing("(constructor op_1 () Op) (union (op_1) (seen 0))").splitlines()[-1])
+    (rule ((cleared cleared_0)) ((union (op_1) (seen 0))) :ruleset restoring_op_1)
 
     A rule sees no hidden rows (`subsume`), so those are noted, each in a relation beside its table.
     """
@@ -53,7 +55,8 @@ def _clearing(table: tuple[str, str, str]) -> str:
     return f"(ruleset {ruleset})\n(rule ({seen}) ({' '.join(f'(delete {x})' for x in rows)}) :ruleset {ruleset})"
 
 
-def _restoring(text: str) -> list[str]:
-    """The ruleset that restores the operators that a text names."""
-    named = " ".join(union for _, union in _NAMED.findall(text))
-    return [f"(ruleset {RESTORING})", f"(rule (({CLEARED} {CLEARED}_0)) ({named}) :ruleset {RESTORING})"]
+def _restoring(text: str) -> Iterator[str]:
+    """The rulesets that restore the operators that a text names, each one operator."""
+    for name, union in _NAMED.findall(text):
+        ruleset = f"{RESTORING}_{name}"
+        yield f"(ruleset {ruleset})\n(rule (({CLEARED} {CLEARED}_0)) ({union}) :ruleset {ruleset})"

@@ -17,7 +17,7 @@ __all__ = ["CLEARED", "CLEARING", "LASTING", "RESTORING", "Additions"]
 
 CLEARING, CLEARED, RESTORING = "clearing", "cleared", "restoring"
 """The prefix of the rulesets that delete the rows of one table; the relation that says that all rows were deleted; the
-ruleset that restores the rows of the rules themselves."""
+prefix of the rulesets that restore one named operator."""
 
 LASTING = "lasting_"
 """The prefix, perhaps after "facts_", of names of operators and rulesets that determine all that they stand for."""

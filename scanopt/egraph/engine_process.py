@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from typing import Any
@@ -35,12 +35,14 @@ if __package__:
     from scanopt.egraph import engine_additions as additions
     from scanopt.egraph import engine_memory as memory
     from scanopt.egraph import engine_messages as messages
+    from scanopt.egraph import engine_reports as reports
     from scanopt.egraph import engine_rules as rules
 else:  # started by its path
     here = os.path.dirname(os.path.abspath(__file__))
     memory = loaded("engine_memory", os.path.join(here, "engine_memory.py"))
     messages = loaded("engine_messages", os.path.join(here, "engine_messages.py"))
     additions = loaded("engine_additions", os.path.join(here, "engine_additions.py"))
+    reports = loaded("engine_reports", os.path.join(here, "engine_reports.py"))
     rules = loaded("engine_rules", os.path.join(here, "engine_rules.py"))
 
 KEPT = 3
@@ -124,11 +126,10 @@ class Worker:
         self._receive, self._send = receive, send
         self._engine: Any = None
         self._rules: Any = None
-        self._rows: dict[str, int] = {}  # by table, those of the rules themselves
         self._begun = 0
         self._cleared = 0
-        self._clearing: frozenset[str] = frozenset()  # rulesets that are combined into one
-        self._clears: bool | None = None  # whether rules can delete all rows: unknown until tried
+        self._together: dict[str, frozenset[str]] = {}  # by name, rulesets that are combined into one
+        self._clears = False  # whether rules can delete all rows: those that the rules began with would be lost
         self._failed = False
         self._additions = additions.Additions(self._told)
         self._turns: SimpleQueue[bool] = SimpleQueue()
@@ -173,10 +174,11 @@ class Worker:
         if self._engine is None:
             engine = self._bindings.EGraph()
             self._rules = rules.RulesOnDemand(self._text, partial(run, engine))
-            run(engine, "(push)")
-            self._engine, self._failed, self._clears = engine, False, None
+            self._engine, self._failed = engine, False
+            self._clears = not any(self._sizes().values())
             self._additions.forget()
-            self._rows, self._clearing, self.fresh = self._sizes(), frozenset(), memory.used()[0]
+            self._open()
+            self.fresh = memory.used()[0]
         self._begun = memory.used()[1]
 
     def _end(self) -> None:
@@ -191,40 +193,45 @@ class Worker:
         self.ready = True
 
     def _cleared_out(self) -> bool:
-        """Delete all rows by rules; return whether the rows of the rules, and no others, are left."""
+        """Delete all rows by rules, but those of named operators; return whether this was possible."""
         rows = self._sizes()
-        if self._failed or self._clears is False or sum(rows.values()) > _LARGE:
+        if self._failed or not self._clears or sum(rows.values()) > _LARGE:
             return False
         self._additions.before_clearing()
         clearing = {f"{additions.CLEARING}_{name}" for name, n in rows.items() if n}
         if not clearing <= self._rules.rulesets:
             return False
-        self._delete(clearing)
+        self._run_together(additions.CLEARING, clearing)
         if any(self._sizes().values()):  # rows that no rule sees any more
             return False
         self._cleared += 1
-        self._told(f"({additions.CLEARED} {self._cleared}) (run {additions.RESTORING} 1)")
-        if self._clears is None:
-            there = {name: n for name, n in self._sizes().items() if n}
-            self._clears = there == {name: n for name, n in self._rows.items() if n} | {additions.CLEARED: 1}
-        return self._clears
+        self._told(f"({additions.CLEARED} {self._cleared})")
+        named = {f"{additions.RESTORING}_{name}" for name in self._rules.tables}
+        self._run_together(additions.RESTORING, named & self._rules.rulesets)
+        return True
 
-    def _delete(self, rulesets: set[str]) -> None:
-        """Run rulesets that delete rows, combined with all that earlier programs needed."""
-        if not rulesets <= self._clearing:
-            self._clearing |= rulesets
-            parts = " ".join(sorted(self._clearing))
-            self._told(f"(unstable-combined-ruleset {additions.CLEARING}_{len(self._clearing)} {parts})")
-        self._told(f"(run {additions.CLEARING}_{len(self._clearing)} 1)")
+    def _run_together(self, name: str, rulesets: set[str]) -> None:
+        """Run rulesets once, combined with all others that earlier programs needed under this name."""
+        before = self._together.get(name, frozenset())
+        together = self._together[name] = before | rulesets
+        if together != before:
+            self._told(f"(unstable-combined-ruleset {name}_{len(together)} {' '.join(sorted(together))})")
+        if together:
+            self._told(f"(run {name}_{len(together)} 1)")
 
     def _restart(self) -> None:
         """Replace the level of the engine by a new one, with the rules that this program added."""
         run(self._engine, "(pop)")
-        self._clearing = frozenset()
         self._rules.again()
-        run(self._engine, "(push)")
+        self._open()
         self._additions.again()
         self._failed = False
+
+    def _open(self) -> None:
+        """Open a level of the engine, above what is loaded."""
+        run(self._engine, "(push)")
+        self._rules.opened()
+        self._together = {}
 
     # What is asked about a program
 
@@ -233,7 +240,7 @@ class Worker:
         found: list[Any] = []
         for command in rules.commands(text):
             found += self._additions.run(command)
-        return [told for x in found if (told := plain(x)) is not None]
+        return [told for x in found if (told := reports.plain(x)) is not None]
 
     def clear(self) -> None:
         """Remove the program; rules that were added stay."""
@@ -247,37 +254,52 @@ class Worker:
         first: str,
         facts: Sequence[tuple[str, bool]],
         then: str,
-        laws: str,
+        laws: Sequence[str],
         counted: Sequence[str],
         most: int,
         read: float,
+        watched: bool,
     ) -> list[Any]:
-        """Run commands, rulesets of facts, commands, and laws; return a report, rows of counted tables, and memory.
+        """Run commands, rulesets of facts, commands, and rulesets of laws; return a report, rows of counted tables, and
+        memory.
 
-        Facts stop if there are more than `most` rows, or if less than `read` times the memory taken is left.  The
-        report has no seconds of facts.  Updated: whether the laws found anything, or facts were stopped; if neither,
-        another round would find nothing, however much the facts derived in this one.
+        If watched, facts stop if there are more than `most` rows, or if less than `read` times the memory taken is
+        left.  The report has no seconds of facts.  Updated: whether the laws found anything, or facts were stopped; if
+        neither, another round would find nothing, however much the facts derived in this one.
         """
-        reports = self.run(first)
-        seen, stopped = 0, False
+        told = self.run(first)
+        stopped = self._watched(facts, counted, most, read, told) if watched else False
+        if not watched and facts:
+            told.append(self._scheduled(f"(saturate (run {x}))" if again else f"(run {x})" for x, again in facts))
+        told += self.run(then)
+        fired = self._scheduled((f"(run {x})" for x in laws), timed=True) if laws else reports.NOTHING
+        return [(stopped or fired[0], *reports.together([*told, fired])), *self.counted(counted)]
+
+    def _scheduled(self, runs: Iterable[str], timed: bool = False) -> Any:
+        """The report of a schedule."""
+        (result,) = self._told(f"(run-schedule {' '.join(runs)})")
+        return reports.plain(result, timed)
+
+    def _watched(
+        self, facts: Sequence[tuple[str, bool]], counted: Sequence[str], most: int, read: float, told: list[Any]
+    ) -> bool:
+        """Run rulesets of facts, adding to reports, unless there are too many rows; return whether there were."""
+        seen = 0
         for report in (x for ruleset, again in facts for x in self._runs(ruleset, again)):
-            reports.append(report)
+            told.append(report)
             seen += sum(report[1].values())
             if seen > _LOOK:
                 seen = 0
-                if stopped := self._is_full(counted, most, read):
-                    break
-        reports += self.run(then)
-        last = self.run(laws)
-        updated = stopped or any(found for found, *_ in last)
-        return [(updated, *together([*reports, *last])), *self.counted(counted)]
+                if self._is_full(counted, most, read):
+                    return True
+        return False
 
     def _runs(self, ruleset: str, again: bool) -> Iterator[Any]:
         """Run a ruleset once or, with `again`, until nothing new follows; yield the reports."""
         runs = most = _AT_ONCE if again else 1
         while runs == most:  # the command, unlike `repeat` in a schedule, ends with the first run that finds nothing
             (result,) = self._told(f"(run {ruleset} {most})")
-            report = plain(result, timed=False)
+            report = reports.plain(result, timed=False)
             yield report
             runs = report[3] if again else 0
 
@@ -288,14 +310,15 @@ class Worker:
 
     def counted(self, names: Sequence[str]) -> tuple[int, int, int]:
         """The rows of some tables, the bytes taken for the program so far, and the bytes left."""
-        rows = run(self._engine, " ".join(f"(print-size {name})" for name in names))
-        return sum(found.size for found in rows), *self._memory()
+        sizes = self._sizes()
+        return sum(sizes.get(name, 0) for name in names), *self._memory()
 
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
         """The sort of the values and the rows (arguments and value) of some tables.
 
         Integers and strings are themselves; any other value is a number, the same for equal values.
         """
+        self._rules.load(names)
         numbers: dict[Any, int] = {}
         read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string}
         other = lambda x: numbers.setdefault(x, len(numbers))  # noqa: E731
@@ -327,29 +350,6 @@ def run(engine: Any, text: str) -> list[Any]:
     constants, would take gigabytes.
     """
     return [result for command in rules.commands(text) for result in engine.run_program(*engine.parse_program(command))]
-
-
-def plain(result: Any, timed: bool = True) -> Any:
-    """The report of a command as plain data, with seconds and the number of runs; None if it has no report."""
-    report = getattr(result, "report", None)
-    if report is None:
-        return None
-    matches = {name: n for name, n in report.num_matches_per_rule.items() if n}
-    taken = report.search_and_apply_time_per_rule if timed else {}
-    times = {name: s for name, t in taken.items() if (s := t.total_seconds())}
-    return report.updated, matches, times, len(report.iterations)
-
-
-def together(reports: Sequence[Any]) -> Any:
-    """The matches and seconds of several reports."""
-    matches: dict[str, int] = {}
-    times: dict[str, float] = {}
-    for _, found, took, _ in reports:
-        for name, n in found.items():
-            matches[name] = matches.get(name, 0) + n
-        for name, t in took.items():
-            times[name] = times.get(name, 0.0) + t
-    return matches, times
 
 
 # Requests

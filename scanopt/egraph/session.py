@@ -50,6 +50,9 @@ _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on", "both")
 _TOO_MANY = 4
 """Facts are stopped at this many times the forms that the program may have."""
 
+_SMALL = 1_000
+"""With at most this many forms, facts of the library end before they could take much memory."""
+
 _LONG = 32
 """Laws that move something along a program need at most this many rounds more than its longest chain has terms."""
 
@@ -109,6 +112,7 @@ class EGraph:
         self._uniting = frozenset(x.name for x in self.laws if not x.makes_forms)
         self._asked = 0
         self._room = math.inf
+        self._size = 0
         self._consts = dict(program.consts)
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._notes = Notes(self.laws) if noted else None
@@ -266,19 +270,22 @@ class EGraph:
     def _all_facts(self, names: Collection[str]) -> tuple[RunReport, int]:
         """Run facts until nothing new follows, then the laws of these names; return the number of forms.
 
-        Facts should end by themselves, but are watched.  Laws that only unite terms run once more: as long as equal
-        terms are not united, facts say the same of each of them, and of each list that contains one.
+        Facts should end by themselves; those of large programs, or added to a program, are watched.  Laws that only
+        unite terms run once more: as long as equal terms are not united, facts say the same of each of them, and of
+        each list that contains one.
         """
         most = _TOO_MANY * Limits().most(self.program.size)
         notes = "" if self._notes is None else NOTE_FACTS
         running = self._loaded.running
         rulesets = running.laws(names), running.laws(self._uniting.intersection(names))
-        firing = "\n".join(f"(run {ruleset} 1)" for ruleset in rulesets if ruleset)
+        firing = [ruleset for ruleset in rulesets if ruleset]
+        watched = bool(self._more) or max(self.program.size, self._size) > _SMALL
         with _typed():
             meanwhile, self._meanwhile = self._meanwhile, lambda: None
             report, size, self._room = self._engine.round(
-                running.commands(), running.facts, notes, firing, _FORMS, most, READ, meanwhile
+                running.commands(), running.facts, notes, firing, _FORMS, most, READ, watched, meanwhile
             )
+        self._size = size
         return report, size
 
     def size(self) -> int:
