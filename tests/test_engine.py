@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from egglog import bindings
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, hold
-from scanopt.egraph import engine, engine_process
+from scanopt.egraph import engine
 from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine import Engine, EngineError, take
-from scanopt.egraph.engine_rules import RulesOnDemand, commands
+from scanopt.egraph.engine_commands import Commands, commands
+from scanopt.egraph.engine_reports import plain
+from scanopt.egraph.engine_rules import RulesOnDemand
 from scanopt.egraph.rulebook import rules_text
 from scanopt.egraph.saturation import Limits, Round, run_schedule
 from scanopt.egraph.schedule import EVERYTHING
@@ -245,21 +248,24 @@ def test_which_program_is_chosen_does_not_depend_on_what_was_compiled_before() -
     assert gradient() == first
 
 
-def test_commands_are_run_one_by_one() -> None:
-    class Told:
-        def __init__(self) -> None:
-            self.texts: list[str] = []
+def test_commands_are_run_alike_at_once_and_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '(relation a (i64 String))\n(a\n  1\n ")")\n(ruleset r)\n(rule ((a 1 x)) ((a 2 x)) :ruleset r)\n(run r 2)'
+    found: list[tuple[int, Any]] = []
+    for together in (True, False):
+        if not together:
+            monkeypatch.setattr(os.path, "exists", lambda path: False)
+        told = Commands(bindings)
+        result = plain(told.run(text)[0])
+        found.append((told.run("(print-size a)")[0].size, (result[0], result[1], result[3])))
+        with pytest.raises(bindings.EggSmolError, match="Unbound function nope"):
+            told.run('(a 3 "")\n(nope)')
+        assert told.run("(print-size a)")[0].size == 3
+    assert found[0] == found[1]
+    assert found[0][0] == 2
 
-        def parse_program(self, text: str) -> list[str]:
-            self.texts.append(text)
-            return []
 
-        def run_program(self, *commands: str) -> list[Any]:
-            return []
-
-    told = Told()
-    engine_process.run(told, '(a)\n(b\n  (c))\n(d ")")\n(e)')
-    assert told.texts == ["(a)\n", "(b\n  (c))\n", '(d ")")\n(e)\n']
+def test_commands_end_with_their_lines() -> None:
+    assert [*commands('(a)\n(b\n  (c))\n(d ")")\n(e)')] == ["(a)\n", "(b\n  (c))\n", '(d ")")\n(e)\n']
 
 
 RULES_APART = """(relation a (i64))
@@ -275,7 +281,7 @@ RULES_APART = """(relation a (i64))
 
 def test_tables_and_rules_are_loaded_when_a_command_names_them() -> None:
     told: list[str] = []
-    rules = RulesOnDemand(RULES_APART, lambda command: told.append(command) or [])
+    rules = RulesOnDemand(commands(RULES_APART), lambda text: told.extend(filter(None, text.splitlines())) or [])
     a, c, *r, _, s, both, other, f = RULES_APART.splitlines()
     assert told == [c, other]
     told.clear()
@@ -301,7 +307,7 @@ def test_tables_and_rules_are_loaded_when_a_command_names_them() -> None:
 @pytest.mark.parametrize("noted", [False, True])
 def test_no_table_and_no_rule_is_loaded_at_first(noted: bool) -> None:
     text, told = with_clearing(rules_text(noted)), list[str]()
-    RulesOnDemand(text, lambda command: told.append(command) or [])
+    RulesOnDemand(commands(text), lambda text: told.extend(filter(None, text.splitlines())) or [])
     assert [command.split()[0] for command in told] == ["(sort"]
     # so each is declared with its own rules, whichever is run first
     assert not [command for command in commands(text) if command.count("(ruleset ") > 1]

@@ -10,8 +10,6 @@ The engine's process imports this file by its path, so it imports nothing of the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 __all__ = ["CLEARED", "CLEARING", "LASTING", "RESTORING", "Additions"]
 
@@ -36,10 +34,9 @@ _OPERATOR = re.compile(r"\s*\(constructor ([^\s()]+) \(\) (?:Op|Param)\) (\(unio
 
 
 class Additions:
-    """What programs have added to the rules of an engine.  run: makes the engine run a command."""
+    """What programs have added to the rules of an engine."""
 
-    def __init__(self, run: Callable[[str], list[Any]]) -> None:
-        self._run = run
+    def __init__(self) -> None:
         self._combined: dict[str, str] = {}
         self._added: list[str] = []
         self._lasting: dict[str, str] = {}  # by command, the part of it that a program runs that uses it again
@@ -51,62 +48,56 @@ class Additions:
         """Whether there are additions that may not stay, or too many."""
         return bool(self._added) or len(self._lasting) > _LASTING or len(self._combined) > _TOGETHER
 
-    def run(self, command: str) -> list[Any]:
-        """Run a command of a program; what it adds and is there already is not added again."""
+    def new(self, command: str) -> str:
+        """What the engine has to run for a command of a program: what it adds and is there already is left out."""
         if together := _COMBINED.match(command):
             if together[1] in self._combined:
-                return []
+                return ""
             self._combined[together[1]] = command
-            return self._run(command)
-        return self._add(command) if _ADDS.search(command) else self._run(command)
+            return command
+        return self._add(command) if _ADDS.search(command) else command
 
-    def _add(self, command: str) -> list[Any]:
+    def _add(self, command: str) -> str:
         if not _may_stay(command):
             self._added.append(command)
-            return self._run(command)
+            return command
         self._used[command] = None
         if command in self._lasting:
-            return self._run(self._lasting[command])
+            return self._lasting[command]
         operator = _OPERATOR.fullmatch(command)
         self._lasting[command] = operator[2] if operator else ""
-        found = self._run(command)
         if operator:
             row = f"({operator[1]})"
             ruleset = f"{CLEARING}_{operator[1]}"
             rule = f"(rule ((= {CLEARED}_as {row})) ((delete {row})) :ruleset {ruleset})"
             self._clearing.append(f"(ruleset {ruleset}) {rule}")
-        return found
+        return command
 
-    def before_clearing(self) -> None:
-        """Add the rules that delete the rows of named operators."""
-        for rule in self._clearing:
-            self._run(rule)
-        self._clearing = []
+    def before_clearing(self) -> str:
+        """The rules to add that delete the rows of named operators."""
+        rules, self._clearing = self._clearing, []
+        return "\n".join(rules)
 
     def end(self) -> None:
         """Note that the program has been removed."""
         self._used = {}
 
-    def restore(self) -> None:
-        """Bring back the rows of the operators that this program has named, after all rows were deleted."""
-        for command in self._used:
-            self._run(self._lasting[command])
+    def restored(self) -> str:
+        """What brings back the rows of the operators that this program has named, after all rows were deleted."""
+        return "\n".join(self._lasting[command] for command in self._used)
 
     def forget(self) -> None:
         """Note that all additions are gone."""
         self._added, self._combined, self._lasting, self._used, self._clearing = [], {}, {}, {}, []
 
-    def again(self) -> None:
-        """After all additions were lost, add those of this program again, and rulesets combined from what is there."""
+    def again(self) -> str:
+        """What to run once all additions were lost: those of this program, rulesets combined from what is there."""
         added, used, combined = self._added, self._used, self._combined
         self.forget()
-        for command in (*used, *added):
-            self._add(command)
+        text = [self._add(command) for command in (*used, *added)]
         there = " ".join(used)
-        for name, command in combined.items():
-            if all(x in there for x in _LASTS.findall(command)):
-                self._combined[name] = command
-                self._run(command)
+        self._combined = {k: x for k, x in combined.items() if all(name in there for name in _LASTS.findall(x))}
+        return "\n".join([*text, *self._combined.values()])
 
 
 def _may_stay(command: str) -> bool:

@@ -33,6 +33,7 @@ def loaded(name: str, path: str) -> Any:
 
 if __package__:
     from scanopt.egraph import engine_additions as additions
+    from scanopt.egraph import engine_commands as commands
     from scanopt.egraph import engine_memory as memory
     from scanopt.egraph import engine_messages as messages
     from scanopt.egraph import engine_reports as reports
@@ -42,6 +43,7 @@ else:  # started by its path
     memory = loaded("engine_memory", os.path.join(here, "engine_memory.py"))
     messages = loaded("engine_messages", os.path.join(here, "engine_messages.py"))
     additions = loaded("engine_additions", os.path.join(here, "engine_additions.py"))
+    commands = loaded("engine_commands", os.path.join(here, "engine_commands.py"))
     reports = loaded("engine_reports", os.path.join(here, "engine_reports.py"))
     rules = loaded("engine_rules", os.path.join(here, "engine_rules.py"))
 
@@ -124,14 +126,14 @@ class Worker:
         self._bindings = bindings
         self._text = text
         self._receive, self._send = receive, send
-        self._engine: Any = None
+        self._engine: Any = None  # `Commands`
         self._rules: Any = None
         self._begun = 0
         self._cleared = 0
         self._together: dict[str, frozenset[str]] = {}  # by name, rulesets that are combined into one
         self._clears = False  # whether rules can delete all rows: those that the rules began with would be lost
         self._failed = False
-        self._additions = additions.Additions(self._told)
+        self._additions = additions.Additions()
         self._turns: SimpleQueue[bool] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
@@ -141,9 +143,9 @@ class Worker:
         """The seconds that loading rules has taken."""
         return float(self._rules.seconds) if self._rules else 0.0
 
-    def _told(self, command: str) -> list[Any]:
-        """Run a command and return its results."""
-        return list(self._rules.run(command))
+    def _told(self, text: str) -> list[Any]:
+        """Run the commands of a text and return their results."""
+        return list(self._rules.run(text))
 
     def answer(self) -> None:
         """Answer the requests about one program."""
@@ -172,8 +174,8 @@ class Worker:
     def _begin(self) -> None:
         """Make the engine, if it is not there yet."""
         if self._engine is None:
-            engine = self._bindings.EGraph()
-            self._rules = rules.RulesOnDemand(self._text, partial(run, engine))
+            engine = commands.Commands(self._bindings)
+            self._rules = rules.RulesOnDemand(commands.commands(self._text), engine.run)
             self._engine, self._failed = engine, False
             self._clears = not any(self._sizes().values())
             self._additions.forget()
@@ -197,7 +199,7 @@ class Worker:
         rows = self._sizes()
         if self._failed or not self._clears or sum(rows.values()) > _LARGE:
             return False
-        self._additions.before_clearing()
+        self._told(self._additions.before_clearing())
         clearing = {f"{additions.CLEARING}_{name}" for name, n in rows.items() if n}
         if not clearing <= self._rules.rulesets:
             return False
@@ -214,22 +216,21 @@ class Worker:
         """Run rulesets once, combined with all others that earlier programs needed under this name."""
         before = self._together.get(name, frozenset())
         together = self._together[name] = before | rulesets
-        if together != before:
-            self._told(f"(unstable-combined-ruleset {name}_{len(together)} {' '.join(sorted(together))})")
-        if together:
-            self._told(f"(run {name}_{len(together)} 1)")
+        run = f"(run {name}_{len(together)} 1)" if together else ""
+        new = f"(unstable-combined-ruleset {name}_{len(together)} {' '.join(sorted(together))})"
+        self._told(run if together == before else f"{new}\n{run}")
 
     def _restart(self) -> None:
         """Replace the level of the engine by a new one, with the rules that this program added."""
-        run(self._engine, "(pop)")
+        self._engine.run("(pop)")
         self._rules.again()
         self._open()
-        self._additions.again()
+        self._told(self._additions.again())
         self._failed = False
 
     def _open(self) -> None:
         """Open a level of the engine, above what is loaded."""
-        run(self._engine, "(push)")
+        self._engine.run("(push)")
         self._rules.opened()
         self._together = {}
 
@@ -237,9 +238,7 @@ class Worker:
 
     def run(self, text: str) -> list[Any]:
         """Run the commands of a text; return the reports of its runs of rules."""
-        found: list[Any] = []
-        for command in rules.commands(text):
-            found += self._additions.run(command)
+        found = self._told("\n".join(map(self._additions.new, commands.commands(text))))
         return [told for x in found if (told := reports.plain(x)) is not None]
 
     def clear(self) -> None:
@@ -247,7 +246,7 @@ class Worker:
         if self._additions.must_go or not self._cleared_out():
             self._restart()
         else:
-            self._additions.restore()
+            self._told(self._additions.restored())
 
     def round(
         self,
@@ -320,9 +319,10 @@ class Worker:
         """
         self._rules.load(names)
         numbers: dict[Any, int] = {}
-        read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string}
+        engine = self._engine.engine
+        read = {"i64": engine.value_to_i64, "String": engine.value_to_string}
         other = lambda x: numbers.setdefault(x, len(numbers))  # noqa: E731
-        functions, out = self._engine.freeze().functions, {}
+        functions, out = engine.freeze().functions, {}
         for name in names:
             if (f := functions.get(name)) is not None:
                 columns = [read.get(sort, other) for sort in f.input_sorts]
@@ -339,17 +339,8 @@ class Worker:
         return max(memory.used()[1] - self._begun, 0), memory.addresses_left()
 
     def _sizes(self) -> dict[str, int]:
-        (found,) = run(self._engine, "(print-size)")
+        (found,) = self._engine.run("(print-size)")
         return dict(found.sizes)
-
-
-def run(engine: Any, text: str) -> list[Any]:
-    """Run the commands of a text, one by one; return their results.
-
-    Every term that is parsed keeps the whole text in which it stands: all rules at once, or a few thousand folded
-    constants, would take gigabytes.
-    """
-    return [result for command in rules.commands(text) for result in engine.run_program(*engine.parse_program(command))]
 
 
 # Requests

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-__all__ = ["RulesOnDemand", "commands"]
+__all__ = ["RulesOnDemand"]
 
 _NAMES = re.compile(r"[^\s()]+")
 _RULESET = re.compile(r"\(ruleset ([^\s()]+)\)")
@@ -24,20 +24,20 @@ _PART = re.compile(
 
 
 class RulesOnDemand:
-    """The tables and rules of a text, each table and each ruleset loaded when a command first names it.
+    """The tables and rules of some commands, each table and each ruleset loaded when a command first names it.
 
-    run: makes the engine run a command.  rulesets: all that there are, loaded or not.  tables: those that are there.
+    run: makes the engine run a text.  rulesets: all that there are, loaded or not.  tables: those that are there.
     seconds: the time of this thread that loading has taken.
     """
 
-    def __init__(self, text: str, run: Callable[[str], list[Any]]) -> None:
+    def __init__(self, commands: Iterable[str], run: Callable[[str], list[Any]]) -> None:
         self._run = run
         self._waiting: defaultdict[str, list[str]] = defaultdict(list)
         self._above: list[str] = []  # what was loaded since a level of the engine was opened
         self.rulesets: set[str] = set()
         self.tables: set[str] = set()
         self.seconds = 0.0
-        for command in map(str.strip, commands(text)):
+        for command in map(str.strip, commands):
             if found := _PART.match(command):
                 for name in _TABLE.findall(command) or [found[1] or found[2]]:
                     self._waiting[name].append(command)
@@ -45,19 +45,20 @@ class RulesOnDemand:
             else:
                 self.run(command)
 
-    def run(self, command: str) -> list[Any]:
-        """Run a command, once the tables and rulesets are loaded that it names."""
-        self.load(_NAMES.findall(command))
-        self.rulesets.update(_RULESET.findall(command))
-        return self._run(command)
+    def run(self, text: str) -> list[Any]:
+        """Run the commands of a text, once the tables and rulesets are loaded that they name."""
+        self.load(_NAMES.findall(text))
+        self.rulesets.update(_RULESET.findall(text))
+        return self._run(text)
 
     def load(self, names: Iterable[str]) -> None:
         """Load the tables and rulesets of these names, and all that they name."""
-        if waiting := [name for name in names if name in self._waiting]:
+        found = [command for name in names for command in self._needed(name)]
+        if found:
             start = time.thread_time()
-            for name in waiting:
-                self._load(name)
+            self._run("\n".join(found))
             self.seconds += time.thread_time() - start
+            self._above += found
 
     def opened(self) -> None:
         """Note that a level of the engine was opened."""
@@ -65,29 +66,15 @@ class RulesOnDemand:
 
     def again(self) -> None:
         """Load again what was loaded above the level of the engine that was left."""
-        for command in self._above:
-            self._run(command)
+        self._run("\n".join(self._above))
 
-    def _load(self, name: str) -> None:
+    def _needed(self, name: str) -> Iterator[str]:
+        """The commands that load what has a name, after all that they name; nothing if it is loaded."""
         for command in self._waiting.pop(name, ()):
             for table in _TABLE.findall(command):  # perhaps several in one command
                 self._waiting.pop(table, None)
                 self.tables.add(table)
             for part in _NAMES.findall(command):
                 if part in self._waiting:
-                    self._load(part)
-            self._run(command)
-            self._above.append(command)
-
-
-def commands(text: str) -> Iterator[str]:
-    """The commands of a text, each of which begins on a line of its own; those on one line stay together."""
-    command, depth = "", 0
-    for line in text.splitlines():
-        command += line + "\n"
-        depth += line.count("(") - line.count(")")
-        if not depth and command.strip():
+                    yield from self._needed(part)
             yield command
-            command = ""
-    if command.strip():  # as of unbalanced parentheses in a string
-        yield command
