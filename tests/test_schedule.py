@@ -10,7 +10,7 @@ import scanopt.tensor as T
 from scanopt import Phase, Schedule
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.engine import Engine
-from scanopt.egraph.engine_rules import commands
+from scanopt.egraph.engine_commands import commands
 from scanopt.egraph.saturation import Limits, Round, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, as_schedule, register_schedule
 
