@@ -33,8 +33,11 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.program.ir import Loop
 from scanopt.records import dataclass
 
-__all__ = ["Body", "read_forwards", "rounds_by_direction", "rounds_by_layout", "walk"]
+__all__ = ["MOST_ROOM", "Body", "read_forwards", "rounds_by_direction", "rounds_by_layout", "walk"]
 
+LEAST_ROOM, MOST_ROOM = 1 << 13, 1 << 24
+"""The bytes of rows of a loop that may end early inside a program's kernel: at first, and the most where calls need
+more; beyond that it has its own kernel."""
 _BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
 
 
@@ -68,8 +71,8 @@ class Body:
 
     types: of all names that it mentions, including names made by the passes of this package.  outer: names defined
     before the loop; `counts` are the numbers among them on which lengths depend.  whole: whether the body stands for a
-    program, not for one of its loops.  cut: the loop of a program that may end early, if it keeps all its rows as
-    results and no node reads these.  numbers: constants.
+    program, not for one of its loops.  cut: the loop of a program that may end early, if there is just one.
+    room: the bytes for the rows that it keeps.  numbers: constants.
     """
 
     root: Nested
@@ -78,6 +81,7 @@ class Body:
     counts: tuple[str, ...] = ()
     whole: bool = False
     cut: Loop | None = None
+    room: int = LEAST_ROOM
     numbers: Mapping[str, Lit] = field(default_factory=dict[str, Lit])
 
     @property
@@ -91,10 +95,14 @@ class Body:
         return self.root.args
 
     @cached_property
-    def ended(self) -> tuple[int, ...]:
-        """The numbers of the results that have one row for each step of the loop that may end early."""
-        rows = {k.out for k in self.cut.keeps if k.rows is None} if self.cut else set()
-        return tuple(i for i, k in enumerate(self.loop.keeps) if k.value in rows)
+    def cut_rows(self) -> frozenset[str]:
+        """The arrays that have one row for each step of the loop that may end early."""
+        return frozenset(k.out for k in self.cut.keeps if k.rows is None) if self.cut else frozenset()
+
+    @cached_property
+    def reads_cut_rows(self) -> bool:
+        """Whether any node reads such rows."""
+        return any(not self.cut_rows.isdisjoint(n.args) for n in walk(self.root.nodes))
 
     @cached_property
     def size(self) -> int:

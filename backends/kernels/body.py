@@ -116,12 +116,9 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
 
 
 def _cut(root: Nested) -> Loop | None:
-    """The loop of a program that may end early, if there is just one and no node reads the rows that it keeps."""
+    """The loop of a program that may end early, if there is just one."""
     found = [n.loop for n in root.nodes if isinstance(n, Nested) and n.loop.until is not None]
-    if len(found) != 1:
-        return None
-    rows = {k.out for k in found[0].keeps if k.rows is None}
-    return None if any(rows.intersection(n.args) for n in walk(root.nodes)) else found[0]
+    return found[0] if len(found) == 1 else None
 
 
 def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:

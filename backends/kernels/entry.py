@@ -336,6 +336,11 @@ class Entry:
         if len(self.plans) > MOST_PLANS:
             del self.plans[0], self.known[0]
 
+    def drop(self, plan: Plan) -> None:
+        """Forget a plan that does no longer work."""
+        for i in [i for i, p in enumerate(self.known) if p is plan]:
+            del self.plans[i], self.known[i]
+
     def _make(self, made: Any) -> None:
         address = ctypes.cast(made, ctypes.c_void_p).value
         self._method = _Method(b"call", address, _FASTCALL, None)

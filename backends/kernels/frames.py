@@ -393,8 +393,12 @@ class LoopFrame:
             w.code.append(If(some, w.copied(value, self.outs[i], place, axes)))
 
     def _rows(self, i: int) -> Expr:
-        """The number of rows of a result."""
-        return self.w.number(Number("rows", keep=i)) if self.outermost else self.w.axes(self.loop.keeps[i].out)[0]
+        """The number of rows of a result for which there is room."""
+        if self.outermost:
+            return self.w.number(Number("rows", keep=i))
+        out = self.loop.keeps[i].out
+        rows = self.w.axes(out)[0]
+        return self.w.number(Number("room", (out, 0))) if self.w.grows(rows) else rows
 
     def _unless(self, test: Expr, status: int = -1) -> None:
         self.w.code.append(If(test, (Fail(status),)))

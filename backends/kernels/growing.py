@@ -1,8 +1,10 @@
 """Finds, for `sizes.py`, the axes whose lengths differ from step to step, as that of x[:k] for a computed k.
 
-A kernel has a variable for each such length, which is set where the part is taken, and memory for the greatest possible
-length.  This is right only if no state, kept row or branch result has such an axis, and every node that reads one can
-handle it.  Such parts may be joined to an array that must be as long as others: the kernel checks that it is.
+The rows of a loop that may end early are such an axis, too, if nodes read them.  A kernel has a variable for each such
+length, which is set where the part is taken or the loop ends, and memory for the greatest possible length.  This is
+right only if no state, kept row or branch result has such an axis, and every node that reads one can handle it, but
+results of a program may have a row for each step of the loop that may end early.  Parts may be joined to an array that
+must be as long as others: the kernel checks that it is.
 """
 
 from __future__ import annotations
@@ -99,8 +101,22 @@ def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence
         todo += [(view.out, i) for view, i, j in _cuts(body) if (view.args[0], j) in found]
     names = {name for name, _ in found}
     nodes = [n for n in walk(body.root.nodes) if names & {*n.outs, *n.args}]
-    fixed = {*body.outer, *_fixed(body)}
-    return frozenset(found) if not names & fixed and all(_fits(n, found) for n in nodes) else None
+    fixed = {*body.outer, *_fixed(body)} - (body.cut_rows if body.reads_cut_rows else frozenset())
+    fits = not names & fixed and _are_cut_alike(body, found, members)
+    return frozenset(found) if fits and all(_fits(n, found) or _makes(n, names) for n in nodes) else None
+
+
+def _are_cut_alike(body: Body, growing: Collection[Axis], members: Mapping[Axis, Sequence[Axis]]) -> bool:
+    """Whether all axes of results whose lengths steps decide are those of one row for each step of the cut loop."""
+    alike = {axis for name in body.cut_rows for axis in members.get((name, 0), ())}
+    rows = {(k.value, 0) for k in body.loop.keeps} & alike if body.reads_cut_rows else set[Axis]()
+    results = {k.value for k in body.loop.keeps}
+    return all(axis in rows for axis in growing if axis[0] in results)
+
+
+def _makes(node: Node, growing: Collection[str]) -> bool:
+    """Whether a node is a loop that makes arrays of such lengths, and reads none."""
+    return isinstance(node, Nested) and not {*growing} & {*node.args}
 
 
 def never_empty(nodes: Iterable[Node], body: Body) -> Iterator[Axis]:
@@ -134,7 +150,8 @@ def _fixed(body: Body) -> Iterator[str]:
     for loop in (body.loop, *(n.loop for n in nodes if isinstance(n, Nested))):
         yield from (name for r in loop.reads for name in (r.source, r.out))
         yield from (name for s in loop.states for name in (s.init, s.update, *(tap for _, tap in s.taps)))
-        yield from (name for k in loop.keeps for name in (k.value, k.out))
+        yield from (k.out for k in loop.keeps)
+        yield from (k.value for k in loop.keeps if not body.whole or loop is not body.loop)
     forks = [n for n in nodes if isinstance(n, Fork)]
     yield from (name for n in forks for r in n.branch.results for name in (r.out, r.then, r.otherwise))
 

@@ -94,3 +94,8 @@ def _write_loop(node: Nested, plan: Blocked | None, places: Histories, steps: Ex
     LoopFrame(w, node, t, steps, places).write(step)
     if cut:
         w.code.append(Set(w.taken, Var(t)))
+        rows = dict.fromkeys(w.axes(k.out)[0] for k in node.loop.keeps if k.rows is None)
+        for length in rows:
+            if isinstance(length, Var) and w.grows(length):
+                w.code.append(Set(length.name, Var(t)))
+                w.lengths_set.add(length.name)

@@ -54,6 +54,11 @@ class PlanCache(Generic[Found]):
             unexpected(error)
             return None
 
+    def forget(self, key: Key) -> None:
+        """Make the plan for a key anew when it is needed next."""
+        with self._lock:
+            self._plans.pop(key, None)
+
     def found(self) -> list[Found]:
         """The plans found so far."""
         return [plan for plan in list(self._plans.values()) if plan is not None]

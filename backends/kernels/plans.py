@@ -19,6 +19,7 @@ import numpy as np
 from scanopt.array.numerics.contractions import SMALL
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.ir import Var
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
@@ -111,7 +112,8 @@ class InParts(Protocol):
 class Plan:
     """A kernel for arguments of certain shapes.
 
-    shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products for which it is not
+    shapes: of all names of the loop.  taken: the number of steps of the last run.  short: whether there was too little
+    room for the rows of a loop that may end early.  open: products for which it is not
     decided yet whether they are made of tiles, by the argument that says so.  parted: calls it in parts on threads.
     """
 
@@ -119,6 +121,7 @@ class Plan:
     variant: Variant
     shapes: Mapping[str, Shape]
     taken: int = 0
+    short: bool = False
     parted: InParts | None = None
     _arguments: list[tuple[int, str]] = field(init=False)
 
@@ -188,7 +191,16 @@ class Plan:
     def row_bytes(self) -> list[int]:
         """For each result, the bytes of a row if it may have fewer rows than allocated; else 0."""
         rows = [prod(shape[1:]) * d.itemsize for shape, d in zip(self.rows, self._dtypes, strict=True)]
-        return [n if i in self.body.ended else 0 for i, n in enumerate(rows)]
+        return [n if i in self.ended else 0 for i, n in enumerate(rows)]
+
+    @cached_property
+    def ended(self) -> frozenset[int]:
+        """The numbers of the results that have one row for each step of the loop that may end early."""
+        lengths = self.variant.recipe.lengths
+        values = [k.value for k in self.body.loop.keeps] if self.body.whole else []
+        first = {i: lengths.axes[name][0] for i, name in enumerate(values) if lengths.axes[name]}
+        growing = {i for i, n in first.items() if isinstance(n, Var) and n.name in lengths.growing}
+        return frozenset(growing | {i for i, name in enumerate(values) if name in self.body.cut_rows})
 
     def packed_numbers(self) -> list[int]:
         """The numeric arguments of a program's kernel for arrays that are all packed."""
@@ -218,6 +230,8 @@ class Plan:
         if number in told:
             return "", 0, told[number]
         kinds = {"stride": "source", "stride in bytes": "strided"}
+        if number.kind == "room":
+            return "", 0, self.shapes[number.axis[0]][number.axis[1]]
         if number.kind == "start":
             length = self.shapes[number.axis[0]][number.axis[1]]
             return "", 0, slice(*number.slice).indices(length)[0]
@@ -298,11 +312,12 @@ class Plan:
             if taken != NO_ROOM or self.body.whole:
                 break
             room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
+        self.short = taken == NO_ROOM
         if taken < 0:
             return None
         self.taken = taken
         if loop.until is None:
-            return outs
+            return [x[:, :taken].copy() if i in self.ended else x for i, x in enumerate(outs)]
         return [x if k.rows == 1 else _ended(x, taken) for k, x in zip(loop.keeps, outs, strict=True)]
 
     def _room(self, i: int, rows: int) -> int:

@@ -69,11 +69,12 @@ class Tiling:
 class Number:
     """A number that the kernel is given.
 
-    kind: "steps"; "size" of an axis; "stride" of rows, in elements; "stride in bytes" of an axis; "start" of a slice of
-    an axis; "rows" that are kept at most, and "skipped" steps, of a result, by number; "offset" of scratch memory, in
-    bytes; "summed", the order in which a loop adds up a product, 0 if it does not; and, 1 or 0 for a product: "tiled",
-    whether it is made of tiles, "turned", whether BLAS takes its factors with their own strides, "across", whether
-    tiles multiply columns of a transposed right factor, "ahead", whether the loop that reads its rows makes them.
+    kind: "steps"; "size" of an axis; "room", the most rows of an axis whose length the kernel finds; "stride" of rows,
+    in elements; "stride in bytes" of an axis; "start" of a slice of an axis; "rows" that are kept at most, and
+    "skipped" steps, of a result, by number; "offset" of scratch memory, in bytes; "summed", the order in which a loop
+    adds up a product, 0 if it does not; and, 1 or 0 for a product: "tiled", whether it is made of tiles, "turned",
+    whether BLAS takes its factors with their own strides, "across", whether tiles multiply columns of a transposed
+    right factor, "ahead", whether the loop that reads its rows makes them.
 
     For a kernel of a part of an axis: "all", the length of the whole axis, and "part", where the part begins in an
     array, in bytes.

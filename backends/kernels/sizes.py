@@ -47,8 +47,6 @@ from scanopt.records import dataclass
 
 __all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
 
-MOST_ROOM = 1 << 13
-"""The most bytes of rows of a loop that may end early inside a program's kernel; beyond that it has its own kernel."""
 Shape = tuple[int, ...]
 Told = dict[str, tuple[int | None, ...]]
 Pattern = frozenset[tuple[Axis, int]]
@@ -164,6 +162,9 @@ def _known(
     if told:
         found = _told(body, outer, counts, told)
     starts: set[Axis] = set()
+    if body.reads_cut_rows and all(name in found for name in body.cut_rows):
+        told |= {name: found[name].shape for name in body.cut_rows}
+        starts.update((name, 0) for name in body.cut_rows)
     while more := grown(body, found):
         starts.update((name, i) for name, shape in more.items() for i, n in enumerate(shape) if n is not None)
         told |= {name: _either(told.get(name, shape), shape) for name, shape in more.items()}
@@ -219,9 +220,9 @@ def _program_shapes(body: Body, known: dict[str, Operand], told: Mapping[str, tu
             room = (
                 None
                 if steps is None or k.rows not in (None, 1)
-                else min(int(steps), k.rows or max(16, MOST_ROOM // size))
+                else min(int(steps), k.rows or max(16, body.room // size))
             )
-            known[k.out] = Operand(k.type.dtype, (room, *row))
+            known[k.out] = Operand(k.type.dtype, told.get(k.out, (room, *row)))
 
 
 def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[int | None, ...]]) -> None:

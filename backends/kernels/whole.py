@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.bodies import MOST_ROOM, Body, walk
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
-from scanopt.backends.kernels.plan_cache import PLANS
+from scanopt.backends.kernels.plan_cache import PLANS, Key
+from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.prices import MOST_SCRATCH
 from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.backends.kernels.workers import Threads
@@ -109,11 +110,19 @@ class ProgramKernel:
             return None
         found = plan.run(function, 1, arrays, self.kept)
         if found is None:
-            return None
+            return self._called(values) if plan.short and self._widened(key, plan) else None
         quick = self.kept is None and not plan.open and (plan.parted is None or plan.parted.count(1) == 1)
         for entry in self.entries if quick else ():
             entry.add(plan, function, values, self._outer)
-        results = [x.reshape(x.shape[1:]) for x in found]
-        for i in self.body.ended:
-            results[i] = results[i][: plan.taken].copy()
-        return results
+        return [x.reshape(x.shape[1:]) for x in found]
+
+    def _widened(self, key: Key, plan: Plan) -> bool:
+        """Whether there can be more room for the rows of the loop that may end early."""
+        room = self.planner.body.room
+        if room >= MOST_ROOM:
+            return False
+        self.planner.body = replace(self.planner.body, room=8 * room)
+        self.planner.plan.forget(key)
+        for entry in self.entries:
+            entry.drop(plan)
+        return True
