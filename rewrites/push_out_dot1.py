@@ -29,6 +29,8 @@ from scanopt.calculus.terms import (
     vmap,
 )  # fmt: skip
 from scanopt.facts.loops import until, within
+from scanopt.facts.operators import guarded_by
+from scanopt.facts.parts import adds_to_part
 from scanopt.facts.recurrences import apart
 from scanopt.facts.states import becomes
 from scanopt.facts.values import floating, nothing, of_dtype
@@ -71,6 +73,7 @@ def to_add_up(X: Value, *, i: Value, op: Op, r: Args, V: Value, Y: Value) -> Rul
     yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op)).then(to_add_up(X), to_add_up(Y))
     for flags in ALONE:
         yield when(to_add_up(V), V.is_(vmap(op, flags)(X, r)), additive(op)).then(to_add_up(X))
+    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), adds_to_part(op)).then(to_add_up(X))
 
 
 @fact
@@ -126,6 +129,14 @@ def adds_up(
         yield when(V.is_(vmap(op, flags)(X, r)), additive(op), d.is_(dtype(V)), d.is_(dtype(X)), S.is_(added(X))).then(
             adds_up(V, op(S, r))
         )
+    total, n = ops.sum(Y, axis=(0,), keepdims=False), Y.shape[0]
+    put = adds_up(V, ops.where(ops.cast(n, dtype="bool"), g(n, S, total), S))  # without a row nothing is out of range
+    yield when(
+        to_add_up(V), V.is_(vmap(op, "01")(S, Y)), nothing(S), adds_to_part(op), guarded_by(op, g), sums_alike(Y)
+    ).then(put)
+    yield when(
+        to_add_up(V), V.is_(vmap(op, "11")(X, Y)), S.is_(added(X)), adds_to_part(op), guarded_by(op, g), sums_alike(Y)
+    ).then(put)
 
 
 @fact
@@ -160,6 +171,11 @@ def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:
     return scanopt.scan(lambda *a: a[len(xs)] + part(*a[: len(xs)], *a[len(xs) + 1 :]), xs, [start], more)[0][-1]
 
 
+def _put(y: Any, k: int, a: Any) -> Any:
+    """Zeros like y with a added to entry k."""
+    return T.inc_subtensor(T.zeros_like(y)[k], a)
+
+
 def _until(step: Any, X: Any, Y: Any, start: Any) -> Any:
     """All values of a state, until the sum of an entry is large."""
     more = [None] if isinstance(step(X[0], Y[0], start), list) else []
@@ -180,12 +196,15 @@ def _narrow_and_wide(x: Any, Y: Any) -> Any:
         lambda X, Y, a: _last(T.dot, [X, Y], a),
         lambda X, W, Y: _last(lambda v: T.outer(T.tanh(v), v) - T.outer(v, T.exp(v)), [X], W),
         lambda X, p, W: _last(lambda v, i: T.inc_subtensor(T.zeros_like(W)[i], v), [X, p % 2], W),
+        lambda x, y: _last(lambda a: _put(y, 1, T.tanh(a)) + _put(y, 0, a), [x], y),
     ),
     never=(
         lambda X, Y, y: _last(T.dot, [X], y, Y),
         lambda X, Y, a: _last(lambda v, w: T.tanh(v * w).sum(), [X, Y], a),
         lambda X, p, W: _last(lambda v, i: T.inc_subtensor(T.ones_like(W)[i], v), [X, p % 2], W),
         lambda x, Y: _last(lambda a, v: a * v, [T.cast(x, "int32"), T.cast(Y, "int32")], T.cast(Y[0], "int64")),
+        lambda x, y: _last(lambda a: T.inc_subtensor(T.ones_like(y)[1], a), [x], y),
+        lambda x, y: _last(lambda a: T.set_subtensor(T.zeros_like(y)[1], a), [x], y),
     ),
 )
 def last_of_sum_of_products(init: Value, X: Value, S: Value, d: Text) -> Equation:

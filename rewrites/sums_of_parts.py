@@ -9,19 +9,8 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Text, Value, args
+from scanopt.facts.parts import adds_to_part, adds_to_parts
 from scanopt.facts.values import like, nothing, of_dtype
-
-
-@fact
-def adds_to_part(op: Op) -> None:
-    """op adds its second argument to a part of its first, which the others and the first's shape tell: to each element
-    once (given for slices and numbers in brackets).
-    """
-
-
-@fact
-def adds_to_parts(op: Op) -> None:
-    """The same where some elements may be added to more than once (given for arrays of places, too)."""
 
 
 @fact

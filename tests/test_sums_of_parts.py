@@ -78,3 +78,45 @@ def test_parts_are_set_one_after_another_in_one_place() -> None:
     exact_kernel(f, [RNG.standard_normal((5, 40, 40))])
     (kernel,) = f.kernels
     assert kernel.shown[-1].count(" with [") == 1, "one array is made"
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_numbers_added_to_entries_in_all_steps_are_added_up(fp: str, dtype: str) -> None:
+    """Gradients with respect to th[0], th[1], ...: without a step there is no entry that is out of range."""
+    r, th = (T.TensorType(dtype, (None,))(name) for name in ("r", "th"))
+
+    def step(v: Any, h: Any, s: Any, th: Any) -> list[Any]:
+        new = th[0] + th[1] * v * v + th[-1] * h
+        return [new, s + T.log(new)]
+
+    one = T.constant(np.ones((), dtype))
+    total = scanopt.scan(step, r, [one, one * 0], th)[0][1][-1]
+    f = scanopt.function([r, th], T.grad(T.real(total) if dtype[0] == "c" else total, th), fp=fp, backend="c")
+    assert fp == "exact" or "no_rows" not in ops(f)
+    for n in (1, 2, 30):
+        values = (1 + RNG.random(n)).astype(dtype), np.array([0.3, 0.2, 0.1], dtype)
+        np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-4 if dtype == "float32" else 1e-12)
+        with pytest.raises(IndexError):
+            f(values[0], values[1][:1])
+
+
+def test_parts_that_are_out_of_range_are_no_error_without_steps() -> None:
+    x, y = T.dvector("x"), T.dvector("y")
+
+    def step(a: Any, s: Any, y: Any) -> Any:
+        return s + T.inc_subtensor(T.inc_subtensor(T.zeros_like(y)[2], a)[1:], T.tanh(a)) + T.zeros_like(y)
+
+    def of_rows(a: Any, y: Any) -> Any:
+        return T.inc_subtensor(T.inc_subtensor(T.zeros_like(y)[2], a)[0], a * a)
+
+    last = scanopt.scan(step, x, T.zeros_like(y), y)[0]
+    sums = scanopt.map(of_rows, x, [y])[0].sum(axis=0)
+    f = scanopt.function([x, y], [T.concatenate([y[None], last])[-1], sums], backend="c")
+    for n, m in ((0, 1), (0, 0), (0, 3), (1, 3), (5, 3), (7, 4)):
+        values = RNG.random(n), RNG.random(m)
+        for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            assert found.shape == expected.shape
+    with pytest.raises(IndexError):
+        f(RNG.random(3), RNG.random(2))

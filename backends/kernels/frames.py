@@ -15,7 +15,7 @@ from scanopt.backends.kernels.delayed_states import delayed_states, read_delayed
 from scanopt.backends.kernels.device_elements import is_copy
 from scanopt.backends.kernels.few_steps import few_steps
 from scanopt.backends.kernels.histories import Histories
-from scanopt.backends.kernels.homes import first_sources
+from scanopt.backends.kernels.homes import first_sources, room
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -394,11 +394,7 @@ class LoopFrame:
 
     def _rows(self, i: int) -> Expr:
         """The number of rows of a result for which there is room."""
-        if self.outermost:
-            return self.w.number(Number("rows", keep=i))
-        out = self.loop.keeps[i].out
-        rows = self.w.axes(out)[0]
-        return self.w.number(Number("room", (out, 0))) if self.w.grows(rows) else rows
+        return self.w.number(Number("rows", keep=i)) if self.outermost else room(self.loop.keeps[i].out, self.w)
 
     def _unless(self, test: Expr, status: int = -1) -> None:
         self.w.code.append(If(test, (Fail(status),)))

@@ -1,4 +1,5 @@
-"""Finds arrays that only become another name's array, so that they can be computed where that one must lie.
+"""Finds arrays that only become another name's array, so that they can be computed where that one must lie, and how
+many rows there is room for.
 
 An example is the last row of a nested loop that becomes the new state of the outer one.  This is right if the view has
 all elements in order, and if no other wanted name is a view of the same array.
@@ -8,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from scanopt.backends.kernels.ir import ONE
+from scanopt.backends.kernels.ir import ONE, Expr
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Contract, Length, Map, Nested, Node, Product, Repeat, Reshape, View
+from scanopt.backends.kernels.recipe import Number
 
-__all__ = ["first_sources", "products_as_they_are", "views_of_all"]
+__all__ = ["first_sources", "products_as_they_are", "room", "views_of_all"]
 
 _ONLY_ROW = (((0, 0),), ((0, -1),))
 """The indices of the only row of an array: its first or last."""
@@ -61,3 +63,9 @@ def first_sources(nodes: Sequence[Node], made: Collection[str], wanted: Collecti
         if source != name and source in made and source not in wanted and source not in found.values():
             found[name] = source
     return found
+
+
+def room(name: str, w: Lowering) -> Expr:
+    """The number of rows for which an array has room; its length, if no step decides that."""
+    rows = w.axes(name)[0]
+    return w.number(Number("room", (name, 0))) if w.grows(rows) else rows

@@ -6,12 +6,13 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtype, hold, ndim, ops
 
 __all__ = [
-    "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one",
-    "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "one_of_two", "part_of_part", "past_first",
-    "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows", "row_if_any", "rows_before",
-    "rows_first", "rows_in_two", "sets", "sets_all", "sum_of_one_row", "takes_a_column", "takes_a_row", "takes_all",
-    "takes_consecutive_rows", "takes_entry", "takes_first", "takes_leading_rows", "takes_one", "takes_part_of_one",
-    "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
+    "adds_to_all", "adds_to_part", "adds_to_parts", "behind", "brings_to_shape", "count_of_rows", "cut_in_two",
+    "entry", "extreme_of_one", "in_first", "in_last", "in_two", "is_a_part", "is_a_part_of_rows", "one_of_two",
+    "part_of_part", "past_first", "past_last", "reads_first", "reads_last", "reads_last_of", "reads_rows",
+    "row_if_any", "rows_before", "rows_first", "rows_in_two", "sets", "sets_all", "sum_of_one_row",
+    "takes_a_column", "takes_a_row", "takes_all", "takes_consecutive_rows", "takes_entry", "takes_first",
+    "takes_leading_rows", "takes_one", "takes_part_of_one", "takes_row", "takes_rows", "undone", "written_bound",
+    "written_bounds",
 ]  # fmt: skip
 
 
@@ -194,6 +195,18 @@ def sets_all(op: Op) -> None:
 @fact
 def adds_to_all(op: Op) -> None:
     """op(X, y) is X with y added to all of it (given)."""
+
+
+@fact
+def adds_to_part(op: Op) -> None:
+    """op adds its second argument to a part of its first, which the others and the first's shape tell: to each element
+    once (given for slices and numbers in brackets).
+    """
+
+
+@fact
+def adds_to_parts(op: Op) -> None:
+    """The same where some elements may be added to more than once (given for arrays of places, too)."""
 
 
 @hint

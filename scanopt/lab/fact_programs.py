@@ -6,6 +6,6 @@ granted.  `scanopt check-facts` says which atoms each of them protects.
 
 from __future__ import annotations
 
-from scanopt.lab.fact_programs_of_modes import FACT_PROGRAMS
+from scanopt.lab.fact_programs_of_sums import FACT_PROGRAMS
 
 __all__ = ["FACT_PROGRAMS"]

@@ -1,4 +1,4 @@
-"""Programs that show that atoms of rules about parts of elementwise results are needed: see docs/fact-mutations.md."""
+"""Programs that show that atoms of rules about parts of arrays are needed: see docs/fact-mutations.md."""
 
 from __future__ import annotations
 
@@ -20,5 +20,16 @@ WITNESSES_OF_PARTS: dict[str, str] = {
     "parts_of 0 xs = (x)": "part_of_elements, never 4",
     "part_of_argument 2 xs = (x, *r)": "part_of_elements, example 1",
     "part_of_argument 3 xs = (x, *r)": "part_of_elements, example 4",
+    "to_add_up 8 to_add_up(V)": "added to entries",
+    "to_add_up 8 adds_to_part(op)": "taken after adding",
+    "adds_up 11 to_add_up(V)": "added to entries",
+    "adds_up 11 V = vmap(op, 01)(S, Y)": "added to two entries",
+    "adds_up 11 nothing(S)": "last_of_sum_of_products, never 4",
+    "adds_up 11 adds_to_part(op)": "last_of_sum_of_products, never 5",
+    "adds_up 11 sums_alike(Y)": "small integers added",
+    "adds_up 12 to_add_up(V)": "added to two entries",
+    "adds_up 12 V = vmap(op, 11)(X, Y)": "added to two entries",
+    "adds_up 12 adds_to_part(op)": "taken beside adding",
+    "adds_up 12 sums_alike(Y)": "small integers added",
 }
 """By fact, place of the rule and atom, the program that shows what goes wrong without it."""
