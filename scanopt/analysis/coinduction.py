@@ -219,14 +219,17 @@ def waiting(g: TermGraph, p: int) -> dict[int, int]:
     """
     past = {ROOT, *g.chain(p)}
     out = dict.fromkeys(g.classes, 0)
+    forms = [
+        (i, f.clock, _waited_for(g, f, past), int(f.kind in KEPT and g.clocks[f.clock].level == p))
+        for i, f in g.forms()
+    ]
     changed = True
     while changed:
         changed = False
-        for i, f in g.forms():
-            found = max((out[j] for j in _waited_for(g, f, past)), default=0)
-            found += f.kind in KEPT and g.clocks[f.clock].level == p
+        for i, clock, needs, more in forms:
+            found = max([out[j] for j in needs], default=0) + more
             if found > len(g.clocks):
-                raise ValueError(f"loop {f.clock} waits for its own trace")
+                raise ValueError(f"loop {clock} waits for its own trace")
             if found > out[i]:
                 out[i], changed = found, True
     return out
@@ -250,8 +253,10 @@ def facts_of(part: Encoded, given: Iterable[Given]) -> Iterator[Given]:
     """The given facts that are about a part only, and not about states."""
     there: dict[str, Container[object]] = {"Value": part.classes, "Clock": part.clocks, "State": ()}
     for name, args in given:
-        sorted_ = zip(FACTS[name].sorts, args, strict=True)
-        if all(isinstance(a, str) or sort not in there or a in there[sort] for sort, a in sorted_):
+        for sort, a in zip(FACTS[name].sorts, args, strict=True):
+            if sort in there and not isinstance(a, str) and a not in there[sort]:
+                break
+        else:
             yield name, args
 
 

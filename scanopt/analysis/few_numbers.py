@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import partial, reduce
 from math import prod
 from typing import Any
@@ -172,7 +171,7 @@ class _Telling:
         if not type.ndim:
             return np.array(x)
         if f.kind == "hold":
-            return self._each(type, lambda y: replace(f, args=(y,)), self._numbers(f.args[0]))
+            return self._each(type, lambda y: f._replace(args=(y,)), self._numbers(f.args[0]))
         shape = [n or 0 for n in type.shape]
         if (number := self._filling(x)) is not None:
             return np.full(shape, number)
@@ -230,12 +229,12 @@ class _Telling:
         if f.kind == "delay" and f.state in self._states:
             found = self._of_state(f, args[0], type)
         elif f.kind == "hold" and args[0] in self.of:
-            found = self._each(type, lambda x: replace(f, args=(x,)), self.of[args[0]])
+            found = self._each(type, lambda x: f._replace(args=(x,)), self.of[args[0]])
         elif isinstance(f.operator, Op) and _few(type.shape):
             found = self._applied(f.operator, args, type)
         if found is None:
             args = tuple(self._term(a) for a in args)
-            return i if args == f.args else self._new(replace(f, args=args), type)
+            return i if args == f.args else self._new(f._replace(args=args), type)
         if found.ndim:
             self.of[i] = found
             return i
@@ -257,7 +256,7 @@ class _Telling:
         out = np.copy(self._states[f.state])
         for at, state in np.ndenumerate(out):
             start = self._part(init, (FULL, *at))
-            out[at] = self._new(replace(f, args=(start,), state=int(state)), TensorType(type.dtype, ()))
+            out[at] = self._new(f._replace(args=(start,), state=int(state)), TensorType(type.dtype, ()))
         return out
 
     def _applied(self, op: Op, args: Sequence[int], type: TensorType) -> Numbers | None:

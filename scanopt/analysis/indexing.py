@@ -25,7 +25,7 @@ _MOST = 24
 """The most parts of one program, parts of parts among them, that are compared, unless it takes more itself."""
 
 _JOIN = 'concatenate{"axis":0}'
-
+_ALL = ("slice", None, None, None)
 _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
 _FEW = 8
@@ -34,19 +34,17 @@ _FEW = 8
 _COUNTS = 8
 """Parts of joined arrays are compared for this many known numbers of rows, the smallest ones."""
 
-_ALL = ("slice", None, None, None)
-
 _WIDE = 200
 """Parts with bounds of this size or more are left alone."""
 
 
-_OF_PARTS = ("getitem", "concatenate", "transpose", "expand_dims", "squeeze")
+OF_PARTS = ("getitem", "concatenate", "transpose", "expand_dims", "squeeze")
 """The operators that these facts are about."""
 
 
 def facts_of_parts(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
     """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
-    some = tuple(op for op in ops if op.name in _OF_PARTS)
+    some = tuple(op for op in ops if op.name in OF_PARTS)
     yield from _facts_of_parts(some)
     found = [*joined(g, some)]
     yield from found
@@ -255,7 +253,8 @@ def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
             yield "takes_rows", (op, rows_read(entry, True), rows_left(entry, True))
 
 
-def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
+@lru_cache(maxsize=256)
+def operators_of_parts(ops: tuple[Op, ...]) -> Sequence[Op]:
     """The operators into which these parts are taken in two, and those that count the rows that they need."""
     made = [op for _, row in in_two(ops) for op in row[1:]]
     taking, turning = ([op for op in dict.fromkeys(ops) if op.name == name] for name in ("getitem", "transpose"))

@@ -18,7 +18,7 @@ from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.filled_arrays import written_in_order
-from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
+from scanopt.analysis.indexing import OF_PARTS, facts_of_parts, operators_of_parts
 from scanopt.analysis.invariant_loops import invariant_loops
 from scanopt.analysis.known_operands import fits_in_any_case
 from scanopt.analysis.late_reads import reading_late
@@ -60,11 +60,12 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
 def related_operators(ops: Iterable[Op]) -> list[Op]:
     """These operators, and those that laws about them may bring."""
     known = list(ops)
-    ways = (
-        closed_operators, summing_operators, operators_of_parts, opposite_operators, related_to_parts,
-        related_reductions,
+    more = (
+        closed_operators(known), summing_operators(known),
+        operators_of_parts(tuple(op for op in known if op.name in OF_PARTS)),
+        opposite_operators(known), related_to_parts(known), related_reductions(known),
     )  # fmt: skip
-    return list(dict.fromkeys([*known, *chain.from_iterable(way(known) for way in ways)]))
+    return list(dict.fromkeys([*known, *chain.from_iterable(more)]))
 
 
 class GivenFacts:

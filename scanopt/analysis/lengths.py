@@ -13,6 +13,7 @@ from dataclasses import field
 from functools import lru_cache
 from itertools import combinations
 from math import isqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,16 +135,14 @@ _NEAR = 10_000
 """A result that is one of them minus less than this is that length minus a fixed number; one below this is fixed."""
 
 
-@dataclass(frozen=True)
-class _Slot:
+class _Slot(NamedTuple):
     """The k-th of the lengths on which a shape rule is tried, minus `less`."""
 
     k: int
     less: int = 0
 
 
-@dataclass(frozen=True)
-class _Least:
+class _Least(NamedTuple):
     """The least of some lengths."""
 
     of: frozenset[int | _Slot]
@@ -156,8 +155,7 @@ _MOST_PAIRS = 6
 """A result is tried as the least of any two lengths only if there are at most this many."""
 
 
-@dataclass(frozen=True)
-class _Argument:
+class _Argument(NamedTuple):
     """An argument of a shape rule.  value: that of a scalar, where it is a length or a number."""
 
     dtype: str

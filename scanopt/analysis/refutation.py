@@ -77,8 +77,10 @@ def _one_step(g: Encoded, terms: Iterable[int], delayed: _Delayed) -> Mapping[in
     out: dict[int, Array] = {}
     with np.errstate(all="ignore"):
         for i, f in g.forms():
+            if i not in needed or _size(g.types[i].shape) > _LARGEST:
+                continue
             made_of = _made_of(g, f)
-            if i in needed and _size(g.types[i].shape) <= _LARGEST and all(a in out for a in made_of):
+            if all(map(out.__contains__, made_of)):
                 value = _value(g, f, [out[a] for a in made_of], delayed)
                 if value is not None and value.size <= _LARGEST:
                     out[i] = value
@@ -90,7 +92,7 @@ def _made_of(g: Encoded, f: Form) -> tuple[int, ...]:
 
 
 def _size(shape: tuple[int | None, ...]) -> int:
-    return math.prod(_LENGTH if n is None else n for n in shape)
+    return math.prod([_LENGTH if n is None else n for n in shape])
 
 
 def _value(g: Encoded, f: Form, args: list[Array], delayed: _Delayed) -> Array | None:

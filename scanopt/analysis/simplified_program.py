@@ -8,7 +8,7 @@ the same thing twice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import replace
 
 from scanopt.analysis.coinduction import may_be_equal, waiting
@@ -22,16 +22,19 @@ from scanopt.calculus.forms import Form, StateInfo
 __all__ = ["simplified", "told"]
 
 
-def simplified(program: Encoded, classes: Mapping[int, int], equal: Collection[Given]) -> Encoded | None:
+def simplified(
+    program: Encoded, classes: Mapping[int, int], equal: Collection[Given], known: Set[Given]
+) -> Encoded | None:
     """The program with each term replaced by the first one equal to it, if its text may then tell more; else None.
 
-    classes: the class of each term.  equal: what was proven of the program's states and loops.
+    classes: the class of each term.  equal: what was proven of the program's states and loops.  known: what its text
+    has `told`, among other facts.
     """
     first = _first(program, classes)
     if all(i == j for i, j in first.items()):
         return None
     out = _made_of(program, first)
-    return out if told(out) - told(program) or may_be_equal(out, equal) else None
+    return out if told(out) - known or may_be_equal(out, equal) else None
 
 
 def _first(g: Encoded, classes: Mapping[int, int]) -> dict[int, int]:
@@ -55,7 +58,8 @@ def _first(g: Encoded, classes: Mapping[int, int]) -> dict[int, int]:
 
 def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
     def of(form: Form) -> Form:
-        return replace(form, args=tuple(first[a] for a in form.args))
+        args = tuple([first[a] for a in form.args])
+        return form if args == form.args else form._replace(args=args)
 
     out = Encoded()
     vars(out).update(vars(g))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 from scanopt.loops.steps import ENDLESS
-from scanopt.records import dataclass
 
-__all__ = ["DEFAULT", "Sizes", "application", "assumes", "example_operands", "open_operand"]
+__all__ = ["DEFAULT", "Sizes", "assumes", "example_operands", "open_operand"]
 
 DEFAULT = 64
 """The length assumed for an axis, and the value assumed for an integer, that are not known."""
@@ -79,8 +78,7 @@ def _may_be_assumed(type: TensorType) -> bool:
     return None in type.shape or (type.ndim == 0 and np.dtype(type.dtype).kind in "iu")
 
 
-@dataclass(frozen=True)
-class Sized:
+class Sized(NamedTuple):
     """The size of a class: its operand (all lengths known) and its clock."""
 
     operand: Operand
@@ -108,6 +106,7 @@ class Sizes:
         self.of: dict[int, Sized] = {}
         self._trips: dict[int, int] = {}
         self._results: dict[Form, Operand] = {}
+        self._parts: dict[int, Hashable] = {}
         self._open_inputs = {key for key, type in g.inputs.items() if _may_be_assumed(type)}
         self._doubtful: set[int] = set()
         waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
@@ -115,7 +114,11 @@ class Sizes:
         for c, f in g.forms():
             self._sort(c, f, waiting, ready)
         speaking: tuple[list[tuple[int, Form]], ...] = (ready, [], [], [])
-        while (turn := next((n for n, forms in enumerate(speaking) if forms), None)) is not None:
+        turn = 0
+        while turn < len(speaking):
+            if not speaking[turn]:
+                turn += 1
+                continue
             c, f = speaking[turn].pop()
             if c in self.of:
                 continue
@@ -124,10 +127,12 @@ class Sizes:
                 speaking[doubt].append((c, f))
                 continue
             self.of[c] = sized
+            self._parts[c] = _part(sized.operand)
             if doubt:
                 self._doubtful.add(c)
             for later in waiting.pop(c, ()):
                 self._sort(*later, waiting, ready)
+            turn = 0
 
     def _sort(self, c: int, f: Form, waiting: dict[int, list[tuple[int, Form]]], ready: list[tuple[int, Form]]) -> None:
         for needed in self._needs(f):
@@ -138,28 +143,37 @@ class Sizes:
             ready.append((c, f))
 
     def _needs(self, f: Form) -> tuple[int, ...]:
-        clock = self.graph.clocks.get(f.clock)
-        return (*f.args, clock.steps) if clock and f.kind in ("stack", "tail", "recent") else f.args
+        if f.kind not in ("stack", "tail", "recent") or f.clock not in self.graph.clocks:
+            return f.args
+        return (*f.args, self.graph.clocks[f.clock].steps)
 
     def usable(self, f: Form) -> bool:
         """Whether everything the form is made of has a size."""
-        return all(a in self.of for a in self._needs(f)) and (f.clock == ROOT or f.clock in self.graph.clocks)
+        return (f.clock == ROOT or f.clock in self.graph.clocks) and all(map(self.of.__contains__, self._needs(f)))
 
     def result(self, f: Form) -> Operand:
         """dtype and shape of the result of f itself, not of its class; lengths that stay unknown are assumed."""
-        if f not in self._results:
-            assert f.operator is not None
-            self._results[f] = _assumed(self._open(f.operator, [self.of[a].operand for a in f.args]))
-        return self._results[f]
+        found = self._results.get(f)
+        if found is None:
+            found = self._results[f] = _assumed(self._open(f, [self.of[a].operand for a in f.args]))
+        return found
 
-    def _open(self, op: Operator, args: list[Operand]) -> Operand:
+    def application(self, f: Form) -> Hashable:
+        """A key of all that decides the dtype and shape of an operator's result, among all programs; None where values
+        of arrays may decide, too."""
+        parts = tuple([self._parts[a] for a in f.args])
+        return None if None in parts else (f.operator, parts)
+
+    def _open(self, f: Form, args: list[Operand]) -> Operand:
         """As `open_operand`."""
-        key = application(op, args)
-        if key is None:
-            return open_operand(op, args)
-        if key not in self._known:
-            self._known[key] = open_operand(op, args)
-        return self._known[key]
+        assert f.operator is not None
+        key = self.application(f)
+        found = self._known.get(key)
+        if found is None:
+            found = open_operand(f.operator, args)
+            if key is not None:
+                self._known[key] = found
+        return found
 
     def steps(self, clock: int) -> int:
         """Number of steps of one run of a loop, as far as known or assumed."""
@@ -177,10 +191,10 @@ class Sizes:
         """The size of a form, and how much of it is assumed: 0 nothing, 1 sizes of inputs, 2 an integer, 3 lengths."""
         sized, assumed = self._found(f)
         x = sized.operand
-        unknown = x.value is None and not x.ndim and np.dtype(x.dtype).kind in "iu"
+        unknown = x.value is None and not x.shape and np.dtype(x.dtype).kind in "iu"
         if assumed or unknown:
             return sized, 3 if assumed else 2
-        return sized, int(f.key in self._open_inputs or any(a in self._doubtful for a in self._needs(f)))
+        return sized, int(f.key in self._open_inputs or not self._doubtful.isdisjoint(self._needs(f)))
 
     def _found(self, f: Form) -> tuple[Sized, bool]:
         """The size of a form, and whether lengths of it are assumed."""
@@ -192,9 +206,8 @@ class Sizes:
                 value = const_value(f.key, self.graph.consts)
                 return Sized(Operand(value.dtype.name, value.shape, value), ROOT), False
             case "apply":
-                assert f.operator is not None
                 clock = self.of[f.args[0]].clock if f.args else ROOT
-                out = self._open(f.operator, args)
+                out = self._open(f, args)
                 self._results[f] = result = _assumed(out)
                 return Sized(result, clock), None in out.shape
             case "hold":
@@ -219,21 +232,17 @@ class Sizes:
                 return n
 
 
-def application(op: Operator, args: Sequence[Operand]) -> Hashable:
-    """A key of all that decides the dtype and shape of a result; None where values of arrays may decide, too.
+def _part(x: Operand) -> tuple[str, Hashable] | None:
+    """All of an argument that decides the dtype and shape of a result; None where values of an array may decide, too.
 
-    >>> application(Op.make("neg"), [Operand("int64", (), np.array(3)), Operand("int8", (2,))])[1]
+    >>> _part(Operand("int64", (), np.array(3))), _part(Operand("int8", (2,)))
     (('int64', 3), ('int8', (2,)))
     """
-    parts: list[tuple[str, Hashable]] = []
-    for x in args:
-        if x.value is None:
-            parts.append((x.dtype, x.shape))
-        elif not x.shape and x.value.dtype.kind in "biu":
-            parts.append((x.dtype, x.value.item()))
-        else:
-            return None
-    return op, tuple(parts)
+    if x.value is None:
+        return x.dtype, x.shape
+    if not x.shape and x.value.dtype.kind in "biu":
+        return x.dtype, x.value.item()
+    return None
 
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:
@@ -242,7 +251,7 @@ def operator_operand(op: Operator, args: list[Operand]) -> Operand:
 
 
 def _assumed(x: Operand) -> Operand:
-    return Operand(x.dtype, tuple(DEFAULT if n is None else n for n in x.shape), x.value)
+    return x if None not in x.shape else Operand(x.dtype, tuple(DEFAULT if n is None else n for n in x.shape), x.value)
 
 
 def open_operand(op: Operator, args: list[Operand]) -> Operand:

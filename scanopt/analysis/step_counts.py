@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 
 import scanopt.facts.states  # noqa: F401  # declares what is given here
@@ -33,8 +33,12 @@ def as_many_steps(g: Encoded, known: KnownLengths | None = None) -> Iterator[Giv
 
 def _first(g: Encoded, known: KnownLengths | None) -> list[int]:
     """For each loop the one, of those beside it with as many steps, whose number of steps is the first term."""
-    known = known or known_lengths(g)
-    keys = {c: (info.level, known.values[info.steps]) for c, info in g.clocks.items()}
+    numbers = {(info.level, info.steps) for info in g.clocks.values()}
+    if len(numbers) > len({level for level, _ in numbers}):
+        values: Mapping[int, Hashable] = (known or known_lengths(g)).values
+    else:  # the same term beside one another
+        values = {n: n for _, n in numbers}
+    keys = {c: (info.level, values[info.steps]) for c, info in g.clocks.items()}
     first: dict[Hashable, int] = {}
     for c in sorted(g.clocks, key=lambda c: g.clocks[c].steps):
         first.setdefault(keys[c], c)

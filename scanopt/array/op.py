@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,9 @@ class Traits:
     def element(self, trait: str, dtype: str) -> complex | None:
         """The element of a trait (identity, annihilator ...) for a dtype, where there is one."""
         elements: dict[str, complex] = getattr(self, trait)
-        return elements.get(dtype, elements.get(np.dtype(dtype).kind))
+        if not elements or dtype in elements:
+            return elements.get(dtype)
+        return elements.get(np.dtype(dtype).kind)
 
 
 @dataclass(frozen=True)
@@ -257,9 +259,8 @@ def _tuples(x: Any) -> Any:
     return tuple(_tuples(y) for y in x) if isinstance(x, list) else x
 
 
-@dataclass(frozen=True)
-class Op:
-    """One use of a table entry.
+class Op(NamedTuple):
+    """One use of a table entry.  A tuple, since it is looked up so often.
 
     name: of the entry.  params: its parameters, pairs of a name and a value; `make` takes them by keyword.
 

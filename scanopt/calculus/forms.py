@@ -6,9 +6,8 @@ encoder every class has one form; after saturation it has many, and extraction p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ KEPT = ("stack", "tail", "at", "recent")
 """The kinds of forms that are rows of a loop, kept for use outside it."""
 
 
-@dataclass(frozen=True)
-class Batched:
+class Batched(NamedTuple):
     """op along a new first axis of the arguments flagged "1"."""
 
     op: Operator
@@ -65,9 +63,8 @@ def unbatched(operator: Operator) -> tuple[Op, list[str]]:
     return op, [*flags, operator.flags]
 
 
-@dataclass(frozen=True)
-class Form:
-    """One term: its constructor and the classes it is made of.
+class Form(NamedTuple):
+    """One term: its constructor and the classes it is made of.  A tuple, since it is looked up so often.
 
     kind: input, const (key), apply (operator, args), hold / seq (clock, args = (x,)), delay (clock,
     args = (init,), state, k), stack (clock, args = (v,)), tail and at (the same and k), recent (clock, args = (v, n)).
@@ -177,11 +174,9 @@ class TermGraph:
             clock = self.clocks[clock].level
         return tuple(reversed(out))
 
-    def forms(self) -> Iterator[tuple[int, Form]]:
+    def forms(self) -> list[tuple[int, Form]]:
         """All pairs of class and form."""
-        for c, forms in self.classes.items():
-            for f in forms:
-                yield c, f
+        return [(c, f) for c, forms in self.classes.items() for f in forms]
 
 
 def const_key(value: np.ndarray[Any, Any]) -> str:

@@ -148,7 +148,7 @@ def _saturated(
         finally:
             engine.close()
         found, known = (loaded, saturation, graph), known | tells
-        simpler = simplified(engine.program, back.places, engine.equal)
+        simpler = simplified(engine.program, back.places, engine.equal, tells)
         if simpler is None:
             break
         text = simpler

@@ -7,6 +7,7 @@ first.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,7 +70,8 @@ class _Waiting:
 
     def needs(self, rank: Mapping[Any, int], waiting: Mapping[Any, list[_Waiting]]) -> bool:
         """Register for the arguments that have no rank yet; return whether all have one."""
-        missing = {a for a, is_class in zip(self._args, self._classes, strict=True) if is_class and a not in rank}
+        classes = self._args if all(self._classes) else itertools.compress(self._args, self._classes)
+        missing = {a for a in classes if a not in rank}
         self._missing = len(missing)
         for a in missing:
             waiting[a].append(self)
@@ -82,5 +84,7 @@ class _Waiting:
 
     def key(self, rank: Mapping[Any, int]) -> tuple[Any, ...]:
         """The sort key of the term."""
+        if all(self._classes):
+            return (self._place, *map(rank.__getitem__, self._args))
         args = zip(self._args, self._classes, strict=True)
         return (self._place, *(rank[a] if is_class else a for a, is_class in args))

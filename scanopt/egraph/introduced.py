@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from scanopt.analysis.initial_facts import Given, GivenFacts, related_operators
@@ -49,8 +49,12 @@ class Introduced:
 
     def after(self, there: Set[str]) -> list[Given]:
         """The facts to add once the tables `there` have rows, or may get some from rules of facts."""
-        brought = [op for op, rows in _rows_made(Same(self.laws)) if op not in self.operators and rows <= there]
+        brought = [op for op, rows in self._may_come if op not in self.operators and rows <= there]
         return self._new(brought) if brought else []
+
+    @cached_property
+    def _may_come(self) -> Sequence[tuple[Op, frozenset[str]]]:
+        return _rows_made(Same(self.laws))
 
     def _new(self, brought: Iterable[Op]) -> list[Given]:
         """The facts that can be given once these operators are there, and were not given before."""

@@ -97,8 +97,7 @@ class Rows:
 
     def __init__(self, g: Encoded) -> None:
         self.ops: dict[Operator, int] = {}
-        self._numbers: dict[int, int] = {}
-        self._known: list[Operator] = []  # kept, so that no other operator gets the same id
+        self._there = {"line", "text"}
         self._g = g
         self._tables = Tables()
         self._lists: dict[tuple[int, ...], int] = {}
@@ -127,14 +126,13 @@ class Rows:
     def given(self, facts: Iterable[Given]) -> None:
         """Record facts; the string "const KEY" in place of a value stands for that constant."""
         for name, args in facts:
-            row: list[int | str] = []
-            for sort, a in zip(FACTS[name].sorts, args, strict=True):
-                if isinstance(a, int):
-                    row.append(a)
-                elif isinstance(a, str):
-                    row.append(self._constant(a) if sort == "Value" else a)
-                else:
-                    row.append(self._op(a))
+            row = [
+                a if isinstance(a, int)
+                else self._op(a) if not isinstance(a, str)
+                else self._constant(a) if sort == "Value"
+                else a
+                for sort, a in zip(FACTS[name].sorts, args, strict=True)
+            ]  # fmt: skip
             self._tables.add(f"g_{name}", *row)
 
     def _constant(self, text: str) -> int:
@@ -153,9 +151,12 @@ class Rows:
             self._tables.add(f"t_equal_{what}", a, b)
 
     def there(self) -> set[str]:
-        """The tables that have rows once the program is loaded, by the rules that load it."""
-        tables = (row("line", quoted(x)) for x in self._tables.names())
-        return {"line", "text", *tables}.union(*(rows_of_operator(op) for op in self.ops if isinstance(op, Op)))
+        """The tables that have rows once all rows are loaded, by the rules that load them.
+
+        Asked for each time before rows are loaded.
+        """
+        self._there.update(row("line", quoted(x)) for x in self._tables.waiting)
+        return self._there
 
     def waiting(self) -> set[str]:
         """The tables with rows that are not loaded yet."""
@@ -184,21 +185,16 @@ class Rows:
                 raise ValueError(f"the encoder makes no {kind} terms")
 
     def _op(self, op: Operator) -> int:
-        found = self._numbers.get(id(op))  # nearly always known: looking it up by value takes longer
+        found = self.ops.get(op)
         if found is None:
-            found = self._numbers[id(op)] = self._number(op)
-            self._known.append(op)
-        return found
-
-    def _number(self, op: Operator) -> int:
-        if op not in self.ops:
-            self.ops[op] = len(self.ops)
             if isinstance(op, Batched):
                 raise TypeError("programs contain no batched operators")
+            found = self.ops[op] = len(self.ops)
+            self._there |= rows_of_operator(op)
             term = prim(op)
             name, *params = term.args or ()
-            self._tables.add(f"t_{term.head}", self.ops[op], str(name), *map(self._param, params))
-        return self.ops[op]
+            self._tables.add(f"t_{term.head}", found, str(name), *map(self._param, params))
+        return found
 
     def _param(self, x: Term | int | str) -> int:
         """The number of an operator parameter."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -149,8 +148,7 @@ class ReadBack:
         """Put forms of the program as written first, so that they win among forms of equal cost."""
         named = {int(name): states[s] for (name,), s in self._rows("state") if s in states}
         written = {
-            replace(
-                f,
+            f._replace(
                 args=tuple(self.places[a] for a in f.args),
                 clock=self.loops.get(f.clock, f.clock),
                 state=named.get(f.state, f.state),

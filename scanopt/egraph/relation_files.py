@@ -44,20 +44,14 @@ class Tables:
         self._lines: list[str] = []
         self._texts: dict[str, int] = {}
         self._loaded = 0  # texts
-        self._names: set[str] = set()
         self.waiting: set[str] = set()
 
     def add(self, table: str, *row: int | str) -> None:
         """Add a row.  Strings must not contain tabs or line breaks."""
-        cells, texts = [table], self._texts
-        for x in row:
-            cells.append(str(texts.setdefault(x, len(texts)) if isinstance(x, str) else x))
-        self._lines.append("\t".join(cells) + _PADDING[len(row)])
+        texts = self._texts
+        cells = [str(texts.setdefault(x, len(texts)) if isinstance(x, str) else x) for x in row]
+        self._lines.append("\t".join((table, *cells)) + _PADDING[len(row)])
         self.waiting.add(table)
-
-    def names(self) -> set[str]:
-        """The tables that have rows."""
-        return self._names | self.waiting
 
     def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
         """Put the rows added since the last time into an e-graph, and make facts of them by a ruleset.
@@ -72,7 +66,6 @@ class Tables:
         with _file_of(self._lines) as lines, _file_of(texts) as named:
             run(f"(input line {quoted(lines)})\n(input text {quoted(named)})\n(run {ruleset} 1)")
         self._lines, self._loaded = [], len(self._texts)
-        self._names |= self.waiting
         self.waiting = set()
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-__all__ = ["MOST_LEVELS", "closure", "computable", "settled"]
+__all__ = ["MOST_LEVELS", "closure", "computable", "settled", "until_stable"]
 
 K = TypeVar("K")
 
@@ -54,6 +54,28 @@ def computable(ways: Iterable[tuple[K, Iterable[K]]]) -> set[K]:
                 out.add(of[n])
                 todo.append(of[n])
     return out
+
+
+def until_stable(order: Sequence[int], users: Sequence[Iterable[int]], changes: Callable[[int], bool]) -> None:
+    """Call `changes` for each number, and again for its users after each call that says that something has changed.
+
+    >>> level = [0, 0, 0]
+    >>> def changes(n):
+    ...     before, level[n] = level[n], max([level[j] + 1 for j in ((1, 2), (), (1,))[n]], default=0)
+    ...     return level[n] != before
+    >>> until_stable(range(3), [(), (0, 2), (0,)], changes)
+    >>> level
+    [2, 0, 1]
+    """
+    again = bytearray(b"\1") * len(users)
+    while any(again):
+        for n in order:
+            if not again[n]:
+                continue
+            again[n] = 0
+            if changes(n):
+                for user in users[n]:
+                    again[user] = 1
 
 
 def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from scanopt.extraction.availability import until_stable
 from scanopt.extraction.dominators import postorder
 
 if TYPE_CHECKING:
@@ -52,23 +53,25 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
     In dependency order, so that only cycles need more than one pass.
     """
     number = {i: n for n, i in enumerate(options)}
-    parts = [[[number[j] for j in dict.fromkeys(o.needs)] for o in os] for os in options.values()]
-    everything = (1 << len(bit)) - 1
+    parts = [[[number[j] for j in o.needs] for o in os] for os in options.values()]
+    everything, itself = (1 << len(bit)) - 1, [*bit.values()]
     sets = [everything] * len(parts)
-    ordered, _ = postorder(range(len(parts)), lambda n: chain.from_iterable(parts[n]))
-    changed = True
-    while changed:
-        changed = False
-        for n in ordered:
-            found = everything
-            for needs in parts[n]:
-                union = 0
-                for j in needs:
-                    union |= sets[j]
-                found &= union
-            found |= 1 << n
-            if found != sets[n]:
-                sets[n], changed = found, True
+    ordered, users = postorder(range(len(parts)), lambda n: chain.from_iterable(parts[n]))
+
+    def changes(n: int) -> bool:
+        found = everything
+        for needs in parts[n]:
+            union = 0
+            for j in needs:
+                union |= sets[j]
+            found &= union
+        found |= itself[n]
+        if found == sets[n]:
+            return False
+        sets[n] = found
+        return True
+
+    until_stable(ordered, [[u for u in users[n] if u >= 0] for n in range(len(parts))], changes)
     return dict(zip(options, sets, strict=True))
 
 

@@ -143,7 +143,7 @@ def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
 
 def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
     """Of the instances on each short cycle, one in use uses none of the others."""
-    for circle in circles(_parts(problem), _LONGEST, _PATHS):
+    for circle in circles(_parts(problem, variables.groups), _LONGEST, _PATHS):
         if len(circle) > 2:  # of two, "an option needs an option of all it is made of" says the same
             yield from formulas(problem, variables.of, circle)
 
@@ -159,9 +159,14 @@ def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Insta
             yield _at_least(found, dict.fromkeys(own, 1.0))
 
 
-def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
-    """The instances that each instance may use."""
-    return {i: list(dict.fromkeys(j for o in options for j in o.needs)) for i, options in problem.options.items()}
+def _parts(problem: Problem, groups: Sequence[Group]) -> dict[Instance, list[Instance]]:
+    """The instances of its group that each instance may use, if its group has others."""
+    number = {i: n for n, g in enumerate(groups) if len(g) > 1 for i in g}
+    return {
+        i: [j for j in dict.fromkeys(j for o in options for j in o.needs) if number.get(j) == number[i]]
+        for i, options in problem.options.items()
+        if i in number
+    }
 
 
 def _at_least(a: Row, b: Row) -> Row:

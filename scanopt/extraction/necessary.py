@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scanopt.analysis.components import components
+from scanopt.extraction.availability import until_stable
 
 if TYPE_CHECKING:
     from scanopt.extraction.problem import Instance, Option, Problem
@@ -45,13 +46,19 @@ def always_used(problem: Problem, groups: Sequence[Group]) -> set[Group]:
     found = [[o for *_, o in ways(problem, g)] for g in groups]
     needed = needs_of([[{of[j] for j in o.needs} for o in some] for some in found])
     asked = [[{of[j] for j in o.all_needs} - {n} for o in some] for n, some in enumerate(found)]
-    changed = True
-    while changed:
-        changed = False
-        for n, some in enumerate(asked):
-            more = needed[n] | _common(some, needed)
-            if more != needed[n]:
-                needed[n], changed = more, True
+    users: list[list[int]] = [[] for _ in groups]
+    for n, some in enumerate(asked):
+        for j in set[int]().union(*some):
+            users[j].append(n)
+
+    def changes(n: int) -> bool:
+        more = needed[n] | _common(asked[n], needed)
+        if more == needed[n]:
+            return False
+        needed[n] = more
+        return True
+
+    until_stable(range(len(groups)), users, changes)
     roots = 0
     for r in problem.roots:
         roots |= needed[of[r]]

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from scanopt.analysis.batched_operators import recipe
-from scanopt.analysis.sizes import Sizes, application, operator_operand
+from scanopt.analysis.sizes import Sizes, operator_operand
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.array.operators.idle import guarded
@@ -31,7 +31,7 @@ from scanopt.records import dataclass
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
 MAX_PHASES = MOST_LEVELS
-_THERE = ("const", "input")
+_THERE, _INSIDE = ("const", "input"), ("seq", "delay", "hold")
 LATEST = 12
 """The phases, from the first possible one on, in which a kept value may be computed: a long row of loops that are one
 loop has as many phases as loops, and all pairs of these would be too many."""
@@ -45,8 +45,7 @@ class Instance(NamedTuple):
     loop: bool = False
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One way to compute an instance.
 
     needs: its arguments, in the order of the form.  updates: what it needs one step later (the
@@ -62,7 +61,7 @@ class Option:
     @property
     def all_needs(self) -> tuple[Instance, ...]:
         """All instances that must be chosen with it."""
-        return (*self.needs, *self.updates)
+        return self.needs + self.updates if self.updates else self.needs
 
 
 class NoProgramFoundError(RuntimeError):
@@ -110,6 +109,7 @@ class Problem:
         self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
         self._around = {c: frozenset(chain) for c, chain in self.chains.items()}
         self.earliest = dict(self._all_earliest())
+        self._levels = {c: [(d, self.earliest[d]) for d in chain] for c, chain in self.chains.items()}
         wanted = (*self.graph.roots, *self.graph.checks)
         self.phases = {
             c: max([1, *(e.get(r, MAX_PHASES) for r in wanted), *self._later(c)]) for c, e in self.earliest.items()
@@ -128,7 +128,7 @@ class Problem:
         return self.sizes.usable(f) and (f.operator is None or recipe(f.operator, self._operands(f)) is not None)
 
     def _operands(self, f: Form) -> tuple[Operand, ...]:
-        return tuple(self.sizes.of[a].operand for a in f.args)
+        return tuple([self.sizes.of[a].operand for a in f.args])
 
     # Phases
 
@@ -153,7 +153,7 @@ class Problem:
 
     def _late(self, f: Form) -> tuple[int, ...]:
         """The arguments that a form needs one step later: updates of states, and end conditions."""
-        if f.kind not in ("seq", "delay", "hold"):
+        if f.kind not in _INSIDE:
             return ()
         until = self.graph.clocks[f.clock].until
         return (*self.graph.states[f.state].updates, *until) if f.kind == "delay" else until
@@ -171,14 +171,16 @@ class Problem:
         The least p of a class is found from below: what is needed one step later is put at 0, then at what
         follows from that, until nothing rises.  tests/test_phases.py compares it with what trying all choices gives.
         """
-        forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(a in there for a in f.args)]
+        forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(map(there.__contains__, f.args))]
+        needs = [tuple([a for a in f.args if a in some]) for _, f in forms]
+        floors = [0] * len(forms)
+        waits = [n for n, (_, f) in enumerate(forms) if f.kind in _INSIDE and clock in self._around[f.clock]]
+        steps = [int(f.clock == clock and f.kind in KEPT) for _, f in forms]
         late = dict.fromkeys((u for _, f in forms for u in self._late(f) if u in some), 0)
         while True:
-            ways = [
-                (x, tuple(a for a in f.args if a in some), self._floor(f, clock, late),
-                 int(f.clock == clock and f.kind in KEPT))
-                for x, f in forms
-            ]  # fmt: skip
+            for n in waits:
+                floors[n] = self._floor(forms[n][1], late)
+            ways = zip((x for x, _ in forms), needs, floors, steps, strict=True)
             level = dict.fromkeys(some, MAX_PHASES) | settled(ways)
             found = {u: level.get(u, MAX_PHASES) for u in late}
             if found == late:
@@ -221,16 +223,13 @@ class Problem:
             out[clock] += self.graph.states[state].updates
         return out
 
-    def _floor(self, f: Form, clock: int, late: Mapping[int, int]) -> int:
-        """The phase that a form waits for, beside those of its arguments.  late: 0 if it has none."""
+    def _floor(self, f: Form, late: Mapping[int, int]) -> int:
+        """The phase that a seq, delay or hold waits for, on a clock or inside it, beside that of its argument."""
         floor = 0
-        if f.kind in ("seq", "delay", "hold") and clock in self._around[f.clock]:
-            # A state of another clock does not tie the phases of this one together.
-            if f.kind == "delay":
-                floor = min((late.get(u, 0) for u in self.graph.states[f.state].updates), default=MAX_PHASES)
-            # What a loop inside makes waits for what ends that loop, too.
-            floor = max(floor, min((late.get(u, 0) for u in self.graph.clocks[f.clock].until), default=0))
-        return floor
+        if f.kind == "delay":  # a state of another clock does not tie the phases of this one together
+            floor = min((late.get(u, 0) for u in self.graph.states[f.state].updates), default=MAX_PHASES)
+        # What a loop inside makes waits for what ends that loop, too.
+        return max(floor, min((late.get(u, 0) for u in self.graph.clocks[f.clock].until), default=0))
 
     # Instances
 
@@ -240,8 +239,9 @@ class Problem:
             i = todo.pop()
             if i in self.options:
                 continue
-            self.options[i] = self._options(i)
-            todo.extend(j for o in self.options[i] for j in o.all_needs)
+            self.options[i] = found = self._options(i)
+            for o in found:
+                todo += o.all_needs
 
     def _options(self, i: Instance) -> list[Option]:
         if i.loop:
@@ -250,19 +250,18 @@ class Problem:
             return []
         # What is there is not computed, whatever that costs: a literal number of steps may be known to be the length
         # of a sequence, but only where the sequence is long enough; a check of that must not come to ask for itself.
-        there = [f for f in self._forms[i.id] if f.kind in _THERE]
-        forms = there or (f for f in self._forms[i.id] if self._in_time(i, f))
+        some = self._forms[i.id]
+        forms = [f for f in some if f.kind in _THERE] or (f for f in some if self._in_time(i, f))
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
 
     def _in_time(self, i: Instance, f: Form) -> bool:
         """Whether the phases of i are late enough for the arguments of f."""
-        clock = self.sizes.of[i.id].clock
-        return all(
-            self.earliest[c].get(a, MAX_PHASES) <= p
-            for c, p in zip(self.chains[clock], i.phases, strict=True)
-            for a in f.args
-            if f.kind not in KEPT or f.clock != c
-        )
+        for (c, earliest), p in zip(self._levels[self.sizes.of[i.id].clock], i.phases, strict=True):
+            if f.kind not in KEPT or f.clock != c:
+                for a in f.args:
+                    if earliest.get(a, MAX_PHASES) > p:
+                        return False
+        return True
 
     def _ways(self, i: Instance, f: Form) -> list[Option]:
         """The options of one form: one per phase that a loop's value may come from."""
@@ -271,7 +270,7 @@ class Problem:
             case _ if f.kind in _THERE:
                 return [Option(f, price, ())]
             case "apply":
-                return [Option(f, price, tuple(Instance(a, i.phases) for a in f.args), (), held)]
+                return [Option(f, price, tuple([Instance(a, i.phases) for a in f.args]), (), held)]
             case "hold" | "seq" | "delay":
                 needs = (Instance(f.args[0], i.phases[:-1]), Instance(f.clock, i.phases, True))
                 if f.kind != "delay":
@@ -322,15 +321,16 @@ class Problem:
     def price(self, c: int, f: Form) -> tuple[float, float]:
         """The price of a form over all steps, and the bytes of its result, for which each step uses the same place."""
         known = self.prices.setdefault(c, {})
-        if f not in known:
+        found = known.get(f)
+        if found is None:
             kept = f.kind in KEPT
             clock = f.clock if kept else self.sizes.of[c].clock
             once, held = self._once(c, f)
             # A floor above zero: of two ways at no cost, the one with fewer parts.
             trips = max(self.sizes.trips(clock), 1)
             price = max(once, 1e-3) * trips + cost_of_holding(self.cost, held)
-            known[f] = price + self._breaks.price(c, f, trips), held
-        return known[f]
+            found = known[f] = price + self._breaks.price(c, f, trips), held
+        return found
 
     @cached_property
     def _breaks(self) -> KernelBreaks:
@@ -343,11 +343,13 @@ class Problem:
             held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in KEPT)
             kind = "tail" if f.kind == "recent" else f.kind
             return self.cost(Work(kind, None, args, args[0] if f.kind in KEPT else out)), held
-        if (key := application(f.operator, args)) is None:
-            return self._evaluation(f, f.operator, args)
-        if key not in self.evaluations:
-            self.evaluations[key] = self._evaluation(f, f.operator, args)
-        return self.evaluations[key]
+        key = self.sizes.application(f)
+        found = self.evaluations.get(key)
+        if found is None:
+            found = self._evaluation(f, f.operator, args)
+            if key is not None:
+                self.evaluations[key] = found
+        return found
 
     def _evaluation(self, f: Form, operator: Operator, args: tuple[Operand, ...]) -> tuple[float, float]:
         """The cost of an operator, summed over its recipe, and the bytes of the arrays that it makes."""
@@ -377,16 +379,13 @@ class Problem:
         before = -1
         while (size := sum(map(len, self.options.values()))) != before:
             before = size
-            feasible = self._feasible()
+            feasible = computable((i, o.needs) for i, options in self.options.items() for o in options)
             self.options = {i: [o for o in os if feasible.issuperset(o.all_needs)] for i, os in self.options.items()}
         before = -1
         while (size := sum(map(len, self.options.values()))) != before:
             before = size
             self.options = undominated(self.options, math.isfinite(self.limit.bytes))
             self._drop_unreached()
-
-    def _feasible(self) -> set[Instance]:
-        return computable((i, o.needs) for i, options in self.options.items() for o in options)
 
     def _drop_unreached(self) -> None:
         seen: set[Instance] = set()
@@ -395,5 +394,6 @@ class Problem:
             i = todo.pop()
             if i not in seen:
                 seen.add(i)
-                todo.extend(j for o in self.options.get(i, ()) for j in o.all_needs)
+                for o in self.options.get(i, ()):
+                    todo += o.all_needs
         self.options = {i: o for i, o in self.options.items() if i in seen}

@@ -96,6 +96,6 @@ def _kept(first: Chosen, operands: Mapping[str, Operand], cost: CostModel) -> Ex
 
 def _priced(i: Instance, o: Option, problem: Problem) -> Option:
     if o.form is None:
-        return replace(o, cost=problem.run_price(i.id))
+        return o._replace(cost=problem.run_price(i.id))
     cost, held = problem.price(i.id, o.form)
-    return replace(o, cost=cost, held=held)
+    return o._replace(cost=cost, held=held)

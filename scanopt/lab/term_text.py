@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt.array.op import Op
 from scanopt.array.op_text import nested_text, tight
 from scanopt.calculus.encoded import clocks_of
 from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
@@ -56,7 +57,7 @@ class Teller:
 
     def binding(self, sort: str, x: Binding) -> str:
         """The text of what a variable of a pattern stands for."""
-        if isinstance(x, tuple):
+        if isinstance(x, tuple) and not isinstance(x, Op | Batched):
             return f"[{', '.join(map(self.value, x))}]"
         if isinstance(x, int):
             match sort:

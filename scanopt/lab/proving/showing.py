@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scanopt.array.op import Op
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import State
 from scanopt.lab.proving.arrays import SymbolicArray
@@ -37,7 +38,9 @@ def _name(side: Any) -> str:
 
 
 def _option(x: Any) -> str:
-    return ", ".join(map(str, x)) if isinstance(x, tuple) and x and not isinstance(x[0], int) else str(x)
+    if isinstance(x, Op) or not isinstance(x, tuple) or not x or isinstance(x[0], int):
+        return str(x)
+    return ", ".join(map(str, x))
 
 
 def _shown(x: SymbolicArray, case: Any) -> str:
