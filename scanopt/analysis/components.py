@@ -25,7 +25,8 @@ def components(edges: Mapping[T, Iterable[T]]) -> dict[T, T]:
     out: dict[T, T] = {}
     done: set[T] = set()
     for i in reversed(list(_finished(edges, edges, set()))):
-        out.update(dict.fromkeys(_finished([i], back, done), i))
+        if i not in done:
+            out.update(dict.fromkeys(_finished([i], back, done), i))
     return out
 
 

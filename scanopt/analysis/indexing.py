@@ -6,7 +6,7 @@ up to one beyond which nothing new can happen: bounds count from the start or fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from itertools import islice, product
 from typing import Any
@@ -24,7 +24,7 @@ Row = tuple[str, tuple[Any, ...]]
 _MOST = 24
 """The most parts of one program, parts of parts among them, that are compared, unless it takes more itself."""
 
-_JOIN = 'concatenate{"axis":0}'
+_JOIN = Op.make("concatenate", axis=0)
 _ALL = ("slice", None, None, None)
 _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
@@ -42,14 +42,13 @@ OF_PARTS = ("getitem", "concatenate", "transpose", "expand_dims", "squeeze")
 """The operators that these facts are about."""
 
 
-def facts_of_parts(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
+def facts_of_parts(counts: Sequence[Row], ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about the parts of arrays that a program takes, and about arrays arranged anew.  counts: of its rows."""
     some = tuple(op for op in ops if op.name in OF_PARTS)
     yield from _facts_of_parts(some)
-    found = [*joined(g, some)]
+    found = [*counts, *joined({k for _, (_, k) in counts}, some)]
     yield from found
     yield from whole_rows(x for _, row in found for x in row if isinstance(x, Op))
-    yield from dict.fromkeys(written_bounds(g))
 
 
 @lru_cache(maxsize=256)
@@ -197,17 +196,18 @@ def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
                 yield "takes_one", (op,)
 
 
-def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about parts of two arrays that are concatenated, one of which has a known number of rows."""
-    counts = {1}
-    for f in [f for _, f in g.forms() if f.operator is not None and f.operator.key == _JOIN]:
-        for a in f.args:
-            if (k := g.types[a].shape[0]) is not None and 0 < k < _WIDE:
-                counts.add(k)
-                yield "count_of_rows", (a, k)
-    if len(counts) > 1 or any(op.key == _JOIN for op in ops):
+def counts_of_rows(g: Encoded) -> Iterator[Row]:
+    """Facts about arrays that a program concatenates: those with a known number of rows."""
+    for a in [a for _, f in g.forms() if f.operator == _JOIN for a in f.args]:
+        if (k := g.types[a].shape[0]) is not None and 0 < k < _WIDE:
+            yield "count_of_rows", (a, k)
+
+
+def joined(counts: Set[int], ops: Collection[Op]) -> Iterator[Row]:
+    """Facts about parts of two arrays that are concatenated, one of which has one of these numbers of rows, or one."""
+    if counts - {1} or _JOIN in ops:
         entries = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
-        for entry, k in product(entries, sorted(counts)[:_COUNTS]):
+        for entry, k in product(entries, sorted({1, *counts})[:_COUNTS]):
             yield from of_two(entry, k)
 
 
@@ -259,7 +259,7 @@ def operators_of_parts(ops: tuple[Op, ...]) -> Sequence[Op]:
     made = [op for _, row in in_two(ops) for op in row[1:]]
     taking, turning = ([op for op in dict.fromkeys(ops) if op.name == name] for name in ("getitem", "transpose"))
     made += [part for pair in product(taking, turning) if (part := _before_turning(*pair)) is not None]
-    if any(op.key == _JOIN for op in ops):
+    if _JOIN in ops:
         made += [g for op in ops if (entry := _entry(op)) is not None for _, (_, _, g) in of_two(entry, 1)]
     entries = (entry for op in (*ops, *made) if (entry := _computed(op)) is not None)
     return [*made] + [

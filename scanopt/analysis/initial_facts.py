@@ -18,7 +18,7 @@ from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.filled_arrays import written_in_order
-from scanopt.analysis.indexing import OF_PARTS, facts_of_parts, operators_of_parts
+from scanopt.analysis.indexing import OF_PARTS, counts_of_rows, facts_of_parts, operators_of_parts, written_bounds
 from scanopt.analysis.invariant_loops import invariant_loops
 from scanopt.analysis.known_operands import fits_in_any_case
 from scanopt.analysis.late_reads import reading_late
@@ -81,6 +81,8 @@ class GivenFacts:
         self._written = {f.operator for _, f in g.forms()}
         self._of_states = (*constants_of_states(g),)
         self._consts = (*_constants(g, self._of_states),)
+        self._counts = (*counts_of_rows(g),)
+        self._bounds = (*dict.fromkeys(written_bounds(g)),)
 
     def of_program(self) -> Iterator[Given]:
         """The facts that do not depend on the operators that laws may bring."""
@@ -122,7 +124,8 @@ class GivenFacts:
         yield from _safe(new, self._choices)
         yield from (("guarded_by", (op, when_runs(op))) for op in new if op not in self._written and _may_wait(op))
         yield from (("unexpanded", (op,)) for op in new if op not in self._made.whole)
-        yield from facts_of_parts(self._g, ops)
+        yield from facts_of_parts(self._counts, ops)
+        yield from self._bounds
         yield from facts_of_whole_arrays(ops)
         yield from facts_of_reductions(ops)
         yield from conversions(ops)

@@ -73,8 +73,12 @@ class Introduced:
 @lru_cache(maxsize=8)
 def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str]]]:
     """The operators that laws, and rules of facts, may bring, with the rows that these are looked up by."""
-    of_laws = (op for x in laws.objects if isinstance(x, Law) for op in x.operators)
-    made = dict.fromkeys((*of_laws, *made_by_rules(len(FACTS))))
+    some = [x for x in laws.objects if isinstance(x, Law)]
+    return kept("operators that may come", [*some, *FACTS.values()], lambda: _rows_of_made(some))
+
+
+def _rows_of_made(laws: Iterable[Law]) -> Sequence[tuple[Op, frozenset[str]]]:
+    made = dict.fromkeys((*(op for x in laws for op in x.operators), *made_by_rules(len(FACTS))))
     return [(op, rows_of_operator(op)) for op in made if isinstance(op, Op)]
 
 

@@ -12,11 +12,11 @@ entries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from scanopt.extraction.loop_formulas import Row
 from scanopt.extraction.necessary import Group, needs_of, ways
 from scanopt.extraction.problem import Instance, Problem
-from scanopt.records import dataclass
 
 __all__ = ["CutSets"]
 
@@ -26,8 +26,7 @@ _MOST = 300
 """The most groups between a value and what it needs."""
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(NamedTuple):
     """A way to compute a member of a group: its variable, and the numbers of the groups that it needs."""
 
     variable: int

@@ -47,16 +47,18 @@ def dominators(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> D
     root = len(order)
     above = [-1] * root + [root]
     before = [[place.get(u, root) for u in users[n]] for n in order]
+    some: Sequence[int] = range(root - 1, -1, -1)
     changed = True
     while changed:
         changed = False
-        for k in range(root - 1, -1, -1):
+        for k in some:
             found = -1
             for u in before[k]:
                 if above[u] >= 0:
                     found = u if found < 0 else _meeting(above, u, found)
             if found != above[k]:
                 above[k], changed = found, True
+        some = [k for k in some if len(before[k]) > 1]  # the others have got the only node that leads to them
     return Dominators(order, place, above)
 
 

@@ -98,9 +98,10 @@ class ProgramOfChoices:
             users: dict[tuple[Instance, bool], list[int]] = {}
             for n in numbers:
                 o = self.options[n][1]
-                for j, later in dict.fromkeys([*((j, False) for j in o.needs), *((j, True) for j in o.updates)]):
-                    if j not in always:
-                        users.setdefault((j, later), []).append(n)
+                for later, needs in ((False, o.needs), (True, o.updates)):
+                    for j in dict.fromkeys(needs):
+                        if j not in always:
+                            users.setdefault((j, later), []).append(n)
             for (j, later), needing in users.items():
                 # What i needs is computed by no option that needs i, except what i needs only one step later.
                 row = {n: 1.0 for n in self.of[j] if later or i not in self.options[n][1].needs}
@@ -175,8 +176,7 @@ class ProgramOfChoices:
         best: Choice = {}
         taken = np.round(x, 6).tolist()
         for i, numbers in self.of.items():
-            parts = [(taken[n], -o.cost, -n, o) for n, o in zip(numbers, self.problem.options[i], strict=True)]
-            part, *_, option = max(parts)
-            if part > 0:
-                best[i] = option
+            n = max(numbers, key=lambda n: (taken[n], -self.options[n][1].cost, -n)) if len(numbers) > 1 else numbers[0]
+            if taken[n] > 0:
+                best[i] = self.options[n][1]
         return reached(best, self.problem.roots)

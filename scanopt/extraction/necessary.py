@@ -29,6 +29,9 @@ def groups_of(problem: Problem) -> list[Group]:
 def ways(problem: Problem, some: Iterable[Instance]) -> list[tuple[Instance, int, Option]]:
     """The options of these instances, with their positions, that use none of them: one is chosen if any is in use."""
     inside = set(some)
+    if len(inside) == 1:
+        (i,) = inside
+        return [(i, m, o) for m, o in enumerate(problem.options[i]) if i not in o.needs]
     return [
         (i, m, o) for i in some for m, o in enumerate(problem.options[i]) if inside.isdisjoint(o.needs)
     ]  # fmt: skip
