@@ -10,7 +10,7 @@ from scanopt.compilation.compiled_function import Function
 
 __all__ = ["api_page"]
 
-_QUOTED = re.compile(r"(: |-> )'([^']*)'")  # annotations, which are text
+_QUOTED = re.compile(r"(: |-> )(?:ForwardRef\()?'([^']*)'\)?")  # annotations, which are text
 
 
 def api_page() -> str:

@@ -259,8 +259,8 @@ def _tuples(x: Any) -> Any:
     return tuple(_tuples(y) for y in x) if isinstance(x, list) else x
 
 
-class Op(NamedTuple):
-    """One use of a table entry.  A tuple, since it is looked up so often.
+class Op(NamedTuple):  # operators are looked up often, which takes longer with a data class
+    """One use of a table entry.
 
     name: of the entry.  params: its parameters, pairs of a name and a value; `make` takes them by keyword.
 

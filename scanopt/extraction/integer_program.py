@@ -98,10 +98,10 @@ class ProgramOfChoices:
             users: dict[tuple[Instance, bool], list[int]] = {}
             for n in numbers:
                 o = self.options[n][1]
-                for later, needs in ((False, o.needs), (True, o.updates)):
-                    for j in dict.fromkeys(needs):
-                        if j not in always:
-                            users.setdefault((j, later), []).append(n)
+                now, later = dict.fromkeys(o.needs), dict.fromkeys(o.updates)
+                for use in [*((j, False) for j in now), *((j, True) for j in later)]:
+                    if use[0] not in always:
+                        users.setdefault(use, []).append(n)
             for (j, later), needing in users.items():
                 # What i needs is computed by no option that needs i, except what i needs only one step later.
                 row = {n: 1.0 for n in self.of[j] if later or i not in self.options[n][1].needs}
