@@ -10,7 +10,7 @@ from scanopt.compilation.compiled_function import Function
 
 __all__ = ["api_page"]
 
-_QUOTED = re.compile(r"(: |-> )(?:ForwardRef\()?'([^']*)'\)?")  # annotations, which are text
+_QUOTED = re.compile(r"(: |-> )(?:'([^']*)'|ForwardRef\('([^']*)'\))")  # annotations, which are text
 
 
 def api_page() -> str:
@@ -37,7 +37,7 @@ def _entry(name: str, x: Any) -> str:
     if inspect.ismodule(x) or isinstance(x, bool) or not doc:
         return ""
     try:
-        called = name + (_QUOTED.sub(r"\1\2", str(inspect.signature(x))) if callable(x) else "")
+        called = name + (_QUOTED.sub(r"\1\2\3", str(inspect.signature(x))) if callable(x) else "")
     except (TypeError, ValueError):
         called = name
     if " at 0x" in called:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -86,25 +85,24 @@ def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
     known = list(ways)
     users: dict[K, list[int]] = defaultdict(list)
     missing: list[int] = []
-    heap: list[tuple[int, int]] = []
+    ready: dict[int, list[int]] = defaultdict(list)  # ways by level
     for n, (_, needs, floor, step) in enumerate(known):
         distinct = set(needs)
         missing.append(len(distinct))
         for j in distinct:
             users[j].append(n)
         if not distinct:
-            heap.append((floor + step, n))
-    heapq.heapify(heap)
+            ready[floor + step].append(n)
     level: dict[K, int] = {}
-    while heap:
-        height, n = heapq.heappop(heap)
-        x = known[n][0]
-        if x in level:
-            continue
-        level[x] = min(height, MOST_LEVELS)
-        for m in users[x]:
-            missing[m] -= 1
-            if not missing[m]:
-                _, needs, floor, step = known[m]
-                heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
+    while ready:
+        height = min(ready)
+        x = known[ready[height].pop()][0]
+        if x not in level:
+            level[x] = least = min(height, MOST_LEVELS)
+            for m in users[x]:
+                missing[m] -= 1
+                if not missing[m]:  # nothing that it needs has a higher level: levels are found from below
+                    ready[max(known[m][2], least) + known[m][3]].append(m)
+        if not ready[height]:
+            del ready[height]
     return level

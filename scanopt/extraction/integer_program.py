@@ -98,8 +98,8 @@ class ProgramOfChoices:
             users: dict[tuple[Instance, bool], list[int]] = {}
             for n in numbers:
                 o = self.options[n][1]
-                now, later = dict.fromkeys(o.needs), dict.fromkeys(o.updates)
-                for use in [*((j, False) for j in now), *((j, True) for j in later)]:
+                now, then = dict.fromkeys(o.needs), dict.fromkeys(o.updates)
+                for use in [*((j, False) for j in now), *((j, True) for j in then)]:
                     if use[0] not in always:
                         users.setdefault(use, []).append(n)
             for (j, later), needing in users.items():
