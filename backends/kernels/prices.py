@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
@@ -36,6 +38,9 @@ __all__ = ["KERNELS", "MOST_SCRATCH", "KernelCosts"]
 
 MOST_SCRATCH = 1 << 27
 """The most bytes of intermediate values: beyond that array steps run, which free each value after its last use."""
+BESIDE = 0.7
+"""The part of the price of an operation that it costs on numbers: steps mostly wait for the step before, and what does
+not depend on that is computed meanwhile."""
 TOO_LARGE = 4.0
 """Nanoseconds per byte of one value beyond half of `MOST_SCRATCH`, since array steps run then."""
 CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running, Transform)
@@ -80,11 +85,13 @@ class KernelCosts(CostTable):
         call, each = self.rates(op, kind)
         inner = self.call["inner"] if form == "inner" else 0.0
         if not work.out.ndim and not any(x.ndim for x in work.args):
-            return each + inner
+            return (BESIDE * each if kind == "arith" else each) + inner
         call = max(call, inner)
         if kind == "product" and _has_vector(work):  # its factors are read from memory, no loop computes their elements
             each = self.element["product of a vector"]
             call += self.far * sum(max(0.0, bytes_of(x) - CACHE) for x in work.args)
+        if kind == "arith" and form == "plain":
+            each *= max([1.0, *(_itemsize(x.dtype) / _itemsize(work.out.dtype) for x in work.args)])
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
 
     def of_varying_lengths(self, work: Work) -> float:
@@ -99,6 +106,12 @@ class KernelCosts(CostTable):
         """Price holding one value of `nbytes` bytes, in nanoseconds."""
         beyond = TOO_LARGE * max(0.0, nbytes - MOST_SCRATCH / 2) if self.far else 0.0
         return self.held * nbytes + self.far * max(0.0, nbytes - CACHE) + beyond
+
+
+@lru_cache(maxsize=64)
+def _itemsize(dtype: str) -> int:
+    """The number of bytes of an element."""
+    return np.dtype(dtype).itemsize
 
 
 def _has_vector(work: Work) -> bool:
@@ -144,7 +157,7 @@ KERNELS = KernelCosts(
         "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
-        "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
+        "seq": 0.3, "delay": 0.1, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
         "step": 1.5, "stack": 0.5, "tail": 0.3, "at": 0.3,
     },
     operators={"var": (12.0, 1.35), "std": (12.0, 1.35)},
