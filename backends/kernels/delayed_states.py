@@ -7,6 +7,7 @@ follow then keeps more rows in its ring buffer.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import accumulate
 
 from scanopt.backends.kernels.ir import INDEX, Do, Expr, If, Lit, Point, Stmt, Var, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
@@ -33,7 +34,7 @@ def delayed_states(
     taps = {name: (i, k) for i, s in enumerate(states) for k, name in s.taps}
     for j, s in enumerate(states):
         i, k = taps.get(s.update, (j, 0))
-        if not s.taps or j in kept or i in held or not _alike(s, states[i], w) or _follows(j, i, found):
+        if not s.taps or j in kept or i in held or not _alike(s, states[i], w) or j in _chain(i, found):
             continue
         found[j] = i, k
     return found
@@ -44,11 +45,6 @@ def _alike(s: CarriedState, other: CarriedState, w: Lowering) -> bool:
     axes = w.axes(s.taps[0][1])
     same = s.type.dtype == other.type.dtype and axes == w.axes(other.taps[0][1]) == w.axes(s.update)
     return bool(axes) and same and not is_few(axes)
-
-
-def _follows(j: int, i: int, found: Followed) -> bool:
-    """Whether state i is or follows state j."""
-    return j in _chain(i, found)
 
 
 def rows_more(i: int, states: Sequence[CarriedState], followed: Followed) -> int:
@@ -72,16 +68,15 @@ def read_delayed(
     init: a pointer to the first rows of a state; written: the place of what a state becomes at a step.
     """
     chain = _chain(i, followed)
+    back = [*accumulate([followed[j][1] for j in chain[:-1]], initial=0)]  # steps from state i to each of the chain
     rows = {j: init(states[j]) for j in chain}
     for k, tap in states[i].taps:
         axes, dtype, pointer = w.axes(tap), states[i].type.dtype, w.pointer(states[i].type.dtype)
-        total = k + sum(followed[j][1] for j in chain[:-1])
-        code: Stmt = Point(pointer, *written(chain[-1], plus(t, Lit(-total))), dtype)
-        for j in reversed(chain):
-            first = times(plus(t, Lit(states[j].depth - total)), product(axes))
+        code: Stmt = Point(pointer, *written(chain[-1], plus(t, Lit(-k - back[-1]))), dtype)
+        for j, n in zip(reversed(chain), reversed(back), strict=True):
+            first = times(plus(t, Lit(states[j].depth - k - n)), product(axes))
             early = Point(pointer, rows[j], first, dtype)
-            code = If(Do("less", (t, Lit(total)), "bool", INDEX), (early,), (code,))
-            total -= followed[chain[chain.index(j) - 1]][1] if j != i else 0
+            code = If(Do("less", (t, Lit(k + n)), "bool", INDEX), (early,), (code,))
         step.append(code)
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
 

@@ -1,11 +1,12 @@
 """Functions for four or eight numbers at a time, with the bits of NumPy's and SciPy's loops, where these are slow.
 
-NumPy brings vector functions for processors with AVX-512, but none of `logaddexp`.  For others most of its loops call
-the C library for each number, and its loop for `tanh` looks up the coefficients of a polynomial one by one.  Here they
-are computed by the same operations in the same order: as by the GNU C library (`vector_exponentials.py`,
-`vector_sines.py`), or with the coefficients in NumPy's library (`written_tanh.py`).  A trial compares the bits and the
-times of a loop with NumPy's; kernels call it only if it has the same bits for some ten thousand numbers and takes less
-time.
+NumPy brings vector functions for processors with AVX-512, but none of `erf`, `hypot` and `logaddexp`.  For others most
+of its loops and SciPy's call the C library for each number, and its loop for `tanh` looks up the coefficients of a
+polynomial one by one.  Here they are computed by the same operations in the same order: as by the GNU C library
+(`vector_exponentials.py`, `vector_sines.py`, `vector_hyperbolics.py`, in single precision `vector_singles.py`), as by
+SciPy (`vector_errors.py`), or with the coefficients in NumPy's library (`written_tanh.py`).  A trial compares the bits
+and the times of a loop with NumPy's; kernels call it only if it has the same bits for some ten thousand numbers and
+takes less time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """exp(x) - 1, hyperbolic functions and distances of doubles for four numbers at a time, with the bits of the C library.
 
-They are computed by the operations of the library's functions, in their order, where it is compiled for processors with
-FMA: for distances by those of Carlos Borges, for the others by those of Sun Microsystems.
+They are computed by the operations of the library's functions, in their order: distances by those of Carlos Borges,
+the others by those of Sun Microsystems, compiled for processors with FMA.
 """
 
 from __future__ import annotations
