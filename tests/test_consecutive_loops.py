@@ -1,5 +1,6 @@
 """Loops that are written in parts are one loop, and raise what the parts raise."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,56 @@ def test_random_loops_in_halves(k: int, n: int, dtype: str, inner: bool) -> None
     values = rng.integers(-3, 4, (n, 3)).astype(dtype), rng.integers(-3, 4, 3).astype(dtype)
     got, want = _found(f, *values), _found(f.unoptimized, *values)
     assert got is want or all(np.array_equal(g, w) for g, w in zip(got, want, strict=True))
+
+
+def _of_several(part: str, last: bool) -> Any:
+    """A loop over several sequences, each as long as it is, in two parts."""
+
+    def over(rows: Any, start: Any) -> Any:
+        return scanopt.scan(lambda *a: T.tanh(a[-1] * a[0]) + sum(a[1:-1]), rows, start)[0]
+
+    def program(a: Any, *seqs: Any) -> Any:
+        if part == "first":
+            one = T.tanh(a * seqs[0][0]) + sum(x[0] for x in seqs[1:])
+            parts = T.expand_dims(one, 0), over([x[1:] for x in seqs], one)
+        else:
+            first = over([x[:2] for x in seqs], a)
+            parts = first, over([x[2:] for x in seqs], first[-1])
+        return T.concatenate(parts)[-1] if last else T.concatenate(parts)
+
+    return program
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("part", ["first", "two"])
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_sequences_of_any_lengths_in_parts_are_those_of_one_loop(count: int, part: str, last: bool) -> None:
+    a, seqs = T.dscalar("a"), [T.dvector(f"x{i}") for i in range(count)]
+    f = scanopt.function([a, *seqs], _of_several(part, last)(a, *seqs), fp="exact")
+    assert len(list(f.program.loops())) == 1
+    for lengths in itertools.product(range(5), repeat=count):
+        values = 0.5, *(np.linspace(0.1 + i, 0.9, n) for i, n in enumerate(lengths))
+        got, want = _found(f, *values), _found(f.unoptimized, *values)
+        assert got is want or np.array_equal(got, want), lengths
+
+
+def test_sequences_cut_at_different_rows_stay_in_parts() -> None:
+    a, x, y = T.dscalar("a"), T.dvector("x"), T.dvector("y")
+
+    def over(*rows: Any) -> Any:
+        return scanopt.scan(lambda u, v, s: T.tanh(s * u) + v, rows[:2], rows[2])[0]
+
+    first = over(x[:2], y[:3], a)
+    f = scanopt.function([a, x, y], T.concatenate([first, over(x[2:], y[3:], first[-1])]), fp="exact")
+    assert len(list(f.program.loops())) == 2
+    last = T.tanh(first[-1] * x[-1]) + y[-1]  # of different lengths: not the rows after those that the loop reads
+    g = scanopt.function([a, x, y], T.concatenate([over(x[:-1], y[:-1], a), T.expand_dims(last, 0)]), fp="exact")
+    assert len(list(g.program.loops())) > 0
+    for m, n in itertools.product(range(6), repeat=2):
+        values = 0.5, np.linspace(0.1, 0.9, m), np.linspace(0.3, 0.7, n)
+        for made in (f, g):
+            got, want = _found(made, *values), _found(made.unoptimized, *values)
+            assert got is want or np.array_equal(got, want), (m, n)
 
 
 def test_first_step_of_another_shape_stays_outside() -> None:

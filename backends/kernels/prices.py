@@ -145,7 +145,7 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
 
 KERNELS = KernelCosts(
     call={
-        "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.5, "sort": 2000.0,
+        "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.05, "sort": 2000.0,
         "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0, "eights": 40.0,
         "running": 12.0,
         "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,

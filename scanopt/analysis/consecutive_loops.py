@@ -22,6 +22,7 @@ _MOST_TRIES = 10_000
 """The most ways to pair operands that are tried for two values."""
 _DEEPEST = 100
 """The greatest depth of operators to which two values are compared."""
+_FIRST_ROWS = Op.make("getitem", index=(("slice", None, "in", None),))
 _WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
 _WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 
@@ -94,6 +95,12 @@ def _of(g: Encoded, i: int, op: Op) -> int | None:
     """The argument x of term i, if i is op(x)."""
     f = g.classes[i][0]
     return f.args[0] if f.operator == op and len(f.args) == 1 else None
+
+
+def _array(g: Encoded, X: int) -> int:
+    """The array that a sequence reads: X or, if X is cut to as many rows as a loop has steps, what it is cut from."""
+    f = g.classes[X][0]
+    return f.args[0] if f.operator == _FIRST_ROWS else X
 
 
 class _Part:
@@ -186,7 +193,11 @@ class _TwoLoops(_Part):
         f = self._on_other(w, "seq")
         if f is None:
             return False
-        first, rest = self.g.classes[X][0], self.g.classes[f.args[0]][0]
+        pairs = (X, f.args[0]), (_array(self.g, X), _array(self.g, f.args[0]))
+        return any(self._in_turn(self.g.classes[a][0], self.g.classes[b][0]) for a, b in pairs)
+
+    def _in_turn(self, first: Form, rest: Form) -> bool:
+        """Whether one form is some rows of an array, and the other one all rows after these."""
         if first.args != rest.args or not isinstance(rest.operator, Op) or rest.operator.name != "getitem":
             return False
         index = rest.operator.options["index"]
@@ -227,7 +238,7 @@ class _StepBefore(_Part):
 
     def rows(self, X: int, w: int) -> bool:
         """Whether the step reads the first row of an array, and the loop those after it."""
-        array = _of(self.g, X, _WITHOUT_FIRST)
+        array = _of(self.g, _array(self.g, X), _WITHOUT_FIRST)
         return array is not None and array == _of(self.g, w, _FIRST)
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:

@@ -61,6 +61,7 @@ def consecutive() -> list[Rule]:
         _one_step_more,
         _step_after,
         _step_before,
+        _shorter_sequences,
     )
     return [rule for part in parts for rule in rules_of(part)]
 
@@ -83,6 +84,16 @@ def step_before_alike(c: Clock, v: Value, w: Value) -> None:
 @fact
 def computed_alike(m: Move, v: Value, w: Value) -> None:
     """The text computes w as v, at the steps that m puts after those of v, or before them."""
+
+
+@fact
+def counted(m: Move, k: Int, a: Value, b: Value, n: Value) -> None:
+    """Arrays have a rows before row k and b from there on, n in all: the least numbers that sequences of m have."""
+
+
+@fact
+def counted_from_second(m: Move, a: Value, n: Value) -> None:
+    """Arrays have a rows after the first one, n in all: the least numbers that sequences of m have."""
 
 
 @fact
@@ -207,3 +218,28 @@ def _step_before(c: Clock, d: Text, e: Value, m: Move, s: State, t: Text, x: Val
     yield when(*started, ndim(x).is_(0), ndim(y).is_(0)).then(z.equals(state))
     yield when(*started, static_shape(x, t), static_shape(y, t)).then(z.equals(state))
     yield when(*started, like(x, y, e)).then(z.equals(state))
+
+
+def _shorter_sequences(
+    a: Value, b: Value, c: Clock, d: Clock, k: Int, m: Move, n: Value, p: Value, q: Value, r: Value, X: Value, x: Value,
+    Y: Value, y: Value, Z: Value, z: Value,
+) -> Rules:  # fmt: skip
+    """Several sequences are cut to the length of the shortest, in each part for itself."""
+    least = ops.minimum(a, x), ops.minimum(b, y)
+    in_two = z.is_(both(m, seq(c, Y), seq(d, Z))), m.is_(followed(c, d)), Y.is_(X[:k][:a]), Z.is_(X[k:][:b])
+    yield when(*in_two, x.is_(X[:k].shape[0]), y.is_(X[k:].shape[0])).then(counted(m, k, x, y, X.shape[0]))
+    yield when(counted(m, k, a, b, n), counted(m, k, x, y, q), p.is_(least[0]), r.is_(least[1])).then(
+        counted(m, k, p, r, ops.minimum(n, q))
+    )
+    found = *in_two, a.is_(steps(c)), b.is_(steps(d)), counted(m, k, a, b, n)
+    yield when(*found).then(z.equals(seq(joint(m), X[:n])), steps(joint(m)).equals(n))
+    yield when(*found, before(c, Y), before(d, Z)).then(before(joint(m), X[:n]))
+    there = ops.given(X, X.shape[0])
+    after = z.is_(both(m, seq(c, Y), X[0])), m.is_(and_first(c)), Y.is_(X[1:][:a])
+    yield when(*after, x.is_(X[1:].shape[0])).then(counted_from_second(m, x, there.shape[0]))
+    yield when(counted_from_second(m, a, n), counted_from_second(m, x, q), p.is_(least[0])).then(
+        counted_from_second(m, p, ops.minimum(n, q))
+    )
+    found = *after, a.is_(steps(c)), counted_from_second(m, a, n)
+    yield when(*found).then(z.equals(seq(joint(m), there[:n])), steps(joint(m)).equals(n))
+    yield when(*found, before(c, Y)).then(before(joint(m), there[:n]))
