@@ -80,6 +80,8 @@ class KernelCosts(CostTable):
         if form == "none":
             return NUMPY(work) + self.broken
         kind = _KINDS.get(form, op.cost if op.cost in self.call else "arith")
+        if kind == "free" and op.view and not work.out.ndim:
+            kind = "entry"  # other views are no work: whatever uses them reads other places
         if kind == "system" and 0 < (work.args[0].shape[-1] or 0) <= MOST_ROWS:
             return self.element["small system"] * elements(work, kind)
         call, each = self.rates(op, kind)
@@ -145,13 +147,13 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
 
 KERNELS = KernelCosts(
     call={
-        "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.05, "sort": 2000.0,
+        "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.05, "entry": 0.5,
         "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0, "eights": 40.0,
-        "running": 12.0,
+        "running": 12.0, "sort": 2000.0,
         "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
     },
     element={
-        "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
+        "free": 0.0, "entry": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
         "stack": 0.1, "cumulative": 1.0, "eights": 0.6, "running": 0.85,
         "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
