@@ -298,3 +298,11 @@ def test_a_gradient_adds_up_rows_whose_shape_only_a_step_would_tell(fp: str) -> 
         for found, expected in zip(f(*values, steps), f.unoptimized(*values, steps), strict=True):
             np.testing.assert_allclose(found, expected, rtol=0 if fp == "exact" else 1e-14)
             assert found.shape == expected.shape
+
+
+@pytest.mark.parametrize("way", [{"mode": "unoptimized"}, {"fp": "exact"}, {"mode": "FAST_COMPILE"}])
+def test_a_state_that_nothing_reads_has_rows_of_the_shape_of_its_initial_row(way: Any) -> None:
+    (found, _), _ = scanopt.scan(lambda s, r: [T.unique(r), r], outputs_info=[w, w], n_steps=n)
+    f = scanopt.function([w, n], [found, T.argsort(found.sum(axis=0))], **way)
+    assert [x.shape for x in f(np.ones(1), 0)] == [(0, 1), (1,)]
+    assert [x.shape for x in f(np.ones(1), 2)] == [(2, 1), (1,)]

@@ -49,9 +49,8 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
 def _step(node: Scan, outer: Known) -> tuple[list[Operand], Operand | None]:
     """The operands known for a step's traced values, and for the condition that ends the loop, if it has one."""
     known = _step_operands(node, outer)
-    read = {*node.inner_outputs, *(x for n in schedule(node.inner_outputs, known) for x in n.inputs)}
-    carried = [(s, v) for s, v in zip(node.states, node.traced, strict=False) if read.intersection(s.input_states)]
-    env = abstract_values(node.inner_outputs, known, {v: known[s.input_states[0]].shape for s, v in carried})
+    states = zip(node.states, node.traced, strict=False)
+    env = abstract_values(node.inner_outputs, known, {v: known[s.input_states[0]].shape for s, v in states})
     for m in node.mit_mots:
         row = outer[m.buffer_outer].shape[1:]
         for v in m.output_states:
