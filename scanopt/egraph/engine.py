@@ -257,22 +257,20 @@ class Engine:
         then: str,
         laws: Sequence[str],
         counted: Sequence[str],
-        most: int,
-        read: float,
-        watched: bool,
+        watch: tuple[int, float] | None,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[RunReport, int, float]:
         """Run, in one request, the commands `first`, rulesets of facts one after the other, then commands and rulesets
         of laws, each once.
 
-        facts: rulesets, each with whether it runs until nothing new follows.  If watched, which takes longer, facts
-        stop early if the counted tables have more than `most` rows, or free memory is less than `read` times the memory
-        that the program takes.
-        meanwhile: called in this process while the engine runs.  Returns a report of everything (updated: whether
-        another such round could find anything), the number of rows of the counted tables, and the ratio of free memory
-        to the memory that the program takes.  Raises as `run` does.
+        facts: rulesets, each with whether it runs until nothing new follows.
+        watch: the number of rows of the counted tables, and the ratio of free memory to the memory that the program
+        takes, that stop the facts early when there are more or it is less; to watch takes time, and None does not.
+        meanwhile: called in this process while the engine runs.  Returns a report of the laws (updated: whether another
+        such round could find anything), the number of rows of the counted tables, and the ratio of free memory to the
+        memory that the program takes.  Raises as `run` does.
         """
-        self._process.tell("round", first, facts, then, laws, counted, most, read, watched)
+        self._process.tell("round", first, facts, then, laws, counted, watch)
         meanwhile()
         report, rows, taken, left = self._process.last()
         return RunReport(*report), rows, left / taken if taken else math.inf

@@ -238,8 +238,12 @@ class Worker:
 
     def run(self, text: str) -> list[Any]:
         """Run the commands of a text; return the reports of its runs of rules."""
-        found = self._told("\n".join(map(self._additions.new, commands.commands(text))))
+        found = self._told("\n".join(self._as_said(text)))
         return [told for x in found if (told := reports.plain(x)) is not None]
+
+    def _as_said(self, text: str) -> Iterator[str]:
+        """The commands of a text, as they are said to an engine that may have heard some of them before."""
+        return map(self._additions.new, commands.commands(text))
 
     def clear(self) -> None:
         """Remove the program; rules that were added stay."""
@@ -255,37 +259,31 @@ class Worker:
         then: str,
         laws: Sequence[str],
         counted: Sequence[str],
-        most: int,
-        read: float,
-        watched: bool,
+        watch: tuple[int, float] | None,
     ) -> list[Any]:
         """Run commands, rulesets of facts, commands, and rulesets of laws; return a report, rows of counted tables, and
         memory.
 
-        If watched, facts stop if there are more than `most` rows, or if less than `read` times the memory taken is
-        left.  The report has no seconds of facts.  Updated: whether the laws found anything, or facts were stopped; if
+        watch: how many rows there may be, and how much memory must be left, by the memory taken, for facts to go on;
+        None lets them.  The report is of the laws.  Updated: whether they found anything, or facts were stopped; if
         neither, another round would find nothing, however much the facts derived in this one.
         """
-        told = self.run(first)
-        stopped = self._watched(facts, counted, most, read, told) if watched else False
-        if not watched and facts:
-            told.append(self._scheduled(f"(saturate (run {x}))" if again else f"(run {x})" for x, again in facts))
-        told += self.run(then)
-        fired = self._scheduled((f"(run {x})" for x in laws), timed=True) if laws else reports.NOTHING
-        return [(stopped or fired[0], *reports.together([*told, fired])), *self.counted(counted)]
+        texts, stopped = [*self._as_said(first)], False
+        if watch is not None:
+            self._told("\n".join(texts))
+            texts, stopped = [], self._stopped(facts, counted, *watch)
+        elif facts:
+            texts.append(_schedule(f"(saturate (run {x}))" if again else f"(run {x})" for x, again in facts))
+        texts += self._as_said(then)
+        texts += [_schedule(f"(run {x})" for x in laws)] if laws else []
+        *ran, rows, taken, left = self._asked(texts, counted)
+        fired = reports.plain(ran[-1]) if laws else reports.NOTHING
+        return [(stopped or fired[0], *fired[1:3]), rows, taken, left]
 
-    def _scheduled(self, runs: Iterable[str], timed: bool = False) -> Any:
-        """The report of a schedule."""
-        (result,) = self._told(f"(run-schedule {' '.join(runs)})")
-        return reports.plain(result, timed)
-
-    def _watched(
-        self, facts: Sequence[tuple[str, bool]], counted: Sequence[str], most: int, read: float, told: list[Any]
-    ) -> bool:
-        """Run rulesets of facts, adding to reports, unless there are too many rows; return whether there were."""
+    def _stopped(self, facts: Sequence[tuple[str, bool]], counted: Sequence[str], most: int, read: float) -> bool:
+        """Run rulesets of facts, unless there are too many rows or there is too little memory; return whether."""
         seen = 0
         for report in (x for ruleset, again in facts for x in self._runs(ruleset, again)):
-            told.append(report)
             seen += sum(report[1].values())
             if seen > _LOOK:
                 seen = 0
@@ -309,8 +307,15 @@ class Worker:
 
     def counted(self, names: Sequence[str]) -> tuple[int, int, int]:
         """The rows of some tables, the bytes taken for the program so far, and the bytes left."""
-        sizes = self._sizes()
-        return sum(sizes.get(name, 0) for name in names), *self._memory()
+        rows, taken, left = self._asked([], names)
+        return rows, taken, left
+
+    def _asked(self, texts: Sequence[str], names: Sequence[str]) -> list[Any]:
+        """Run commands; return what they tell, the rows of some tables, and the bytes that are taken and left."""
+        sizes = [f"(print-size {name})" for name in names]
+        found = self._told("\n".join([*texts, *sizes]))
+        told = len(found) - len(sizes)
+        return [*found[:told], sum(x.size for x in found[told:]), *self._memory()]
 
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
         """The sort of the values and the rows (arguments and value) of some tables.
@@ -341,6 +346,10 @@ class Worker:
     def _sizes(self) -> dict[str, int]:
         (found,) = self._engine.run("(print-size)")
         return dict(found.sizes)
+
+
+def _schedule(runs: Iterable[str]) -> str:
+    return f"(run-schedule {' '.join(runs)})"
 
 
 # Requests

@@ -5,10 +5,9 @@ The engine's process imports this file by its path, so it imports nothing of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["NOTHING", "plain", "together"]
+__all__ = ["NOTHING", "plain"]
 
 NOTHING: tuple[bool, dict[str, int], dict[str, float], int] = False, {}, {}, 0
 """The report of no runs."""
@@ -23,15 +22,3 @@ def plain(result: Any, timed: bool = True) -> Any:
     taken = report.search_and_apply_time_per_rule if timed else {}
     times = {name: s for name, t in taken.items() if (s := t.total_seconds())}
     return report.updated, matches, times, len(report.iterations)
-
-
-def together(reports: Sequence[Any]) -> Any:
-    """The matches and seconds of several reports."""
-    matches: dict[str, int] = {}
-    times: dict[str, float] = {}
-    for _, found, took, _ in reports:
-        for name, n in found.items():
-            matches[name] = matches.get(name, 0) + n
-        for name, t in took.items():
-            times[name] = times.get(name, 0.0) + t
-    return matches, times

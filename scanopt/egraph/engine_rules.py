@@ -53,12 +53,12 @@ class RulesOnDemand:
 
     def load(self, names: Iterable[str]) -> None:
         """Load the tables and rulesets of these names, and all that they name."""
-        found = [command for name in names for command in self._needed(name)]
+        found = [command for name in names if name in self._waiting for command in self._needed(name)]
         if found:
             start = time.thread_time()
+            self._above += found
             self._run("\n".join(found))
             self.seconds += time.thread_time() - start
-            self._above += found
 
     def opened(self) -> None:
         """Note that a level of the engine was opened."""

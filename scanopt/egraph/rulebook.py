@@ -20,7 +20,6 @@ from scanopt.egraph.strata import (
     Reached,
     Rules,
     RuleTables,
-    Stratum,
     made_by,
     one_by_one,
     read_by,
@@ -174,12 +173,6 @@ def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
     return _among(rules_text(), f"{own}\n{more}", names)[0], names
 
 
-@lru_cache(maxsize=8)
-def _order(rules: Rules) -> tuple[Stratum, ...]:
-    """The strata of the rules of all facts: for fewer rules they would hardly be finer."""
-    return strata(tuple(x for x in rules.all if x.ruleset.startswith("facts")))
-
-
 class ActiveRules:
     """The rules that run in a program: laws and facts that can fire in it, facts by strata.
 
@@ -259,13 +252,13 @@ class ActiveRules:
         return "\n".join(commands)
 
     def _choose(self) -> None:
-        found = [self._rules.all[n] for n in self._reached.rules]
-        self._able = {rule.ruleset for rule in found}
-        first = {x.ruleset for x in found if x.makes and x.makes <= _FIRST and x.ruleset.startswith("facts")}
+        found = {n: self._rules.all[n] for n in self._reached.rules}
+        self._able = {rule.ruleset for rule in found.values()}
+        facts = {n: rule for n, rule in found.items() if rule.ruleset.startswith("facts")}
+        first = {rule.ruleset for rule in facts.values() if rule.makes and rule.makes <= _FIRST}
         self.facts = [(self._combined(sorted(first)), False)] * bool(first)
-        for stratum in _order(self._rules):
-            if some := self._combined([x for x in stratum.rulesets if x in self._able]):
-                self.facts.append((some, stratum.again))
+        for stratum in strata(self._rules, frozenset(facts)):
+            self.facts.append((self._combined(stratum.rulesets), stratum.again))
 
     def _combined(self, rulesets: Iterable[str]) -> str:
         """One ruleset made of several, named by its parts: the engine may have it from another program."""

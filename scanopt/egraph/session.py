@@ -268,7 +268,8 @@ class EGraph:
         return Round(report.matches, seconds, more or report.updated, size, self._room)
 
     def _all_facts(self, names: Collection[str]) -> tuple[RunReport, int]:
-        """Run facts until nothing new follows, then the laws of these names; return the number of forms.
+        """Run facts until nothing new follows, then the laws of these names; return a report of these, and the number
+        of forms.
 
         Facts should end by themselves; those of large programs, or added to a program, are watched.  Laws that only
         unite terms run once more: as long as equal terms are not united, facts say the same of each of them, and of
@@ -279,11 +280,11 @@ class EGraph:
         running = self._loaded.running
         rulesets = running.laws(names), running.laws(self._uniting.intersection(names))
         firing = [ruleset for ruleset in rulesets if ruleset]
-        watched = bool(self._more) or max(self.program.size, self._size) > _SMALL
+        watch = (most, READ) if self._more or max(self.program.size, self._size) > _SMALL else None
         with _typed():
             meanwhile, self._meanwhile = self._meanwhile, lambda: None
             report, size, self._room = self._engine.round(
-                running.commands(), running.facts, notes, firing, _FORMS, most, READ, watched, meanwhile
+                running.commands(), running.facts, notes, firing, _FORMS, watch, meanwhile
             )
         self._size = size
         return report, size

@@ -210,6 +210,7 @@ class Rules:
             for table in rule.reads:
                 self.readers[table].append(n)
         self.reads = [len(rule.reads) for rule in self.all]
+        self._fed: dict[int, list[int]] = {}
         self._known: dict[frozenset[str], tuple[list[int], set[str]]] = {}
 
     @cached_property
@@ -219,6 +220,12 @@ class Rules:
         for rule in self.all:
             found[rule.ruleset] |= rule.makes
         return found
+
+    def fed_by(self, n: int) -> list[int]:
+        """The numbers of the rules that read what rule n makes."""
+        if n not in self._fed:
+            self._fed[n] = list({m: None for table in self.all[n].makes for m in self.readers.get(table, ())})
+        return self._fed[n]
 
     def fireable(self, there: Iterable[str]) -> list[RuleTables]:
         """The rules that can fire if these tables have rows."""
@@ -271,32 +278,31 @@ class Reached:
         return len(self.rules) > before
 
 
-_UNITED = "union"
+_UNITED = -1
+"""In place of a rule: what rules that unite feed, and what feeds all rules."""
 
 
-@lru_cache(maxsize=64)
-def strata(rules: tuple[RuleTables, ...]) -> tuple[Stratum, ...]:
-    """The order in which rules run once: each after all rules that make what it reads, or together with them."""
-    edges: dict[RuleTables | str, set[RuleTables | str]] = defaultdict(set)
-    for rule in rules:
-        edges[rule] |= rule.makes | {_UNITED} if rule.unites else rule.makes
-        for table in (*rule.reads, _UNITED):
-            edges[table].add(rule)
-    for table in {table for rule in rules for table in rule.makes}:
-        edges[table] |= set()
+@lru_cache(maxsize=_REMEMBERED)
+def strata(rules: Rules, some: frozenset[int]) -> tuple[Stratum, ...]:
+    """The order in which some of the rules run: each after all of them that make what it reads, or together with them.
+
+    some: the numbers of these rules.  Among few rules fewer feed one another than among all.
+    """
+    edges = {n: [m for m in rules.fed_by(n) if m in some] for n in sorted(some)}
+    if uniting := [n for n in edges if rules.all[n].unites]:
+        edges[_UNITED] = [*edges]
+        for n in uniting:
+            edges[n].append(_UNITED)
     group = components(edges)
-    members: dict[RuleTables | str, list[RuleTables | str]] = defaultdict(list)
-    for x in group:  # what feeds others comes before them
-        members[group[x]].append(x)
-    level: dict[RuleTables | str, int] = defaultdict(int)
-    found: dict[int, set[RuleTables]] = defaultdict(set)
-    again: set[int] = set()
+    members: dict[int, list[int]] = defaultdict(list)
+    for n in group:  # what feeds others comes before them
+        members[group[n]].append(n)
+    level: dict[int, int] = defaultdict(int)
+    found: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for together, all_ in members.items():
-        here, some = level[together], [x for x in all_ if isinstance(x, RuleTables)]
-        found[here].update(some)
-        if some and len(all_) > 1:
-            again.add(here)
-        for other in {group[y] for x in all_ for y in edges[x]} - {together}:
-            level[other] = max(level[other], here + bool(some))
-    inside = {n: [rule.ruleset for rule in rules if rule in found[n]] for n in sorted(found) if found[n]}
-    return tuple(Stratum(tuple(dict.fromkeys(names)), n in again) for n, names in inside.items())
+        here, fed = level[together], {group[m] for n in all_ for m in edges[n]}
+        found[here, together in fed] += all_
+        for other in fed - {together}:
+            level[other] = max(level[other], here + 1)
+    inside = {key: [rules.all[n].ruleset for n in sorted(found[key]) if n != _UNITED] for key in sorted(found)}
+    return tuple(Stratum(tuple(dict.fromkeys(names)), again) for (_, again), names in inside.items())
