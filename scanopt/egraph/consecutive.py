@@ -225,10 +225,10 @@ def _shorter_sequences(
     Y: Value, y: Value, Z: Value, z: Value,
 ) -> Rules:  # fmt: skip
     """Several sequences are cut to the length of the shortest, in each part for itself."""
-    least = ops.minimum(a, x), ops.minimum(b, y)
+    fewer, fewer_after = ops.minimum(a, x), ops.minimum(b, y)
     in_two = z.is_(both(m, seq(c, Y), seq(d, Z))), m.is_(followed(c, d)), Y.is_(X[:k][:a]), Z.is_(X[k:][:b])
     yield when(*in_two, x.is_(X[:k].shape[0]), y.is_(X[k:].shape[0])).then(counted(m, k, x, y, X.shape[0]))
-    yield when(counted(m, k, a, b, n), counted(m, k, x, y, q), p.is_(least[0]), r.is_(least[1])).then(
+    yield when(counted(m, k, a, b, n), counted(m, k, x, y, q), p.is_(fewer), r.is_(fewer_after)).then(
         counted(m, k, p, r, ops.minimum(n, q))
     )
     whole = *in_two, a.is_(steps(c)), b.is_(steps(d)), counted(m, k, a, b, n)
@@ -237,7 +237,7 @@ def _shorter_sequences(
     there = ops.given(X, X.shape[0])
     after = z.is_(both(m, seq(c, Y), X[0])), m.is_(and_first(c)), Y.is_(X[1:][:a])
     yield when(*after, x.is_(X[1:].shape[0])).then(counted_from_second(m, x, there.shape[0]))
-    yield when(counted_from_second(m, a, n), counted_from_second(m, x, q), p.is_(least[0])).then(
+    yield when(counted_from_second(m, a, n), counted_from_second(m, x, q), p.is_(fewer)).then(
         counted_from_second(m, p, ops.minimum(n, q))
     )
     longer = *after, a.is_(steps(c)), counted_from_second(m, a, n)

@@ -31,21 +31,26 @@ class KernelBreaks:
 
     def price(self, c: int, f: Form, trips: float) -> float:
         """The further price of a form of a class that is evaluated so many times."""
-        if f.kind == "stack" and self.graph.clocks[f.clock].until and c not in self.graph.roots:
-            return cost_of_rows_in_between(self.cost)
-        if isinstance(f.operator, Op) and f.operator.name != "shape_i" and not self._results.isdisjoint(f.args):
+        if (self._ends_early(f) and c not in self.graph.roots) or self._reads_results(f):
             return cost_of_rows_in_between(self.cost)
         if not isinstance(f.operator, Op) or self._varying.isdisjoint(f.args):
             return 0.0
         args = tuple(self.sizes.of[a].operand for a in f.args)
         return trips * cost_of_varying_lengths(self.cost, Work("apply", f.operator, args, self.sizes.of[c].operand))
 
+    def _ends_early(self, f: Form) -> bool:
+        """Whether a form is all rows of a loop that may end early."""
+        return f.kind == "stack" and bool(self.graph.clocks[f.clock].until)
+
+    def _reads_results(self, f: Form) -> bool:
+        """Whether a form needs more than the length of such rows that are a result."""
+        needs_rows = isinstance(f.operator, Op) and f.operator.name != "shape_i"
+        return needs_rows and not self._results.isdisjoint(f.args)
+
     @cached_property
     def _results(self) -> frozenset[int]:
         """The results that are all rows of loops that may end early, and have no other form."""
-        clocks, classes = self.graph.clocks, self.graph.classes
-        ends_early = lambda f: f.kind == "stack" and clocks[f.clock].until  # noqa: E731
-        return frozenset(c for c in self.graph.roots if all(map(ends_early, classes[c])))
+        return frozenset(c for c in self.graph.roots if all(map(self._ends_early, self.graph.classes[c])))
 
     @cached_property
     def _varying(self) -> frozenset[int]:
