@@ -158,6 +158,100 @@ def test_what_conditions_say_about_others(of: str, seed: int) -> None:
                 assert holds(asked, at) == answer, (known, asked, at)
 
 
+@pytest.mark.parametrize("seed", range(tries(60)))
+def test_random_loops_that_end_early(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    of = str(rng.choice(["float64", "int64"]))
+    x, table, most = T.vector("x", dtype=of), T.lvector("table"), int(rng.integers(1, 7))
+    seeds, both = rng.integers(0, 1 << 30, 3), rng.random() < 0.6
+
+    def step(i: Any, a: Any, v: Any, table: Any) -> Any:
+        near = table[T.clip(i, -3, 2)]  # of three elements
+        values = [i, a, T.cast(v, of), near]
+        go = random_test(np.random.default_rng(seeds[0]), values) & T.lt(i, 4)
+        new = T.clip(T.cast(random_value(np.random.default_rng(seeds[1]), values), of), -50, 50)
+        ends = ~go if both else random_test(np.random.default_rng(seeds[2]), values)
+        return [T.switch(go, i + 1, i), T.switch(go & (a < v), new, a)], scanopt.until(ends)
+
+    def search(v: Any, table: Any) -> Any:
+        starts = [T.constant(0, dtype="int64"), T.constant(0, dtype=of)]
+        (i, a), _ = scanopt.scan(step, outputs_info=starts, non_sequences=[v, table], n_steps=most)
+        return [i[-1], a[-1], i.shape[0]]
+
+    f = scanopt.function([x, table], scanopt.map(search, x, [table])[0], fp="exact", backend="c")
+    for n in (0, 1, 5, 40):
+        values = rng.integers(-2, 5, n).astype(of)
+        if of == "float64" and seed % 2:
+            values = np.where(rng.random(n) < 0.1, rng.choice([np.nan, np.inf, -np.inf, -0.0], n), values)
+        with np.errstate(all="ignore"):
+            found, expected = f(values, np.arange(3)), f.unoptimized(values, np.arange(3))
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a) & (a == a), np.signbit(b) & (b == b))
+
+
+def test_a_search_asks_first_whether_it_goes_on() -> None:
+    s = T.lvector("s")
+
+    def widen(k: Any, i: Any, s: Any) -> Any:
+        left, right, n = i - k, i + k, s.shape[0]
+        same = (left >= 0) & (right < n) & T.eq(s[T.maximum(left, 0)], s[T.minimum(right, n - 1)])
+        return T.switch(same, k + 1, k), scanopt.until(~same)
+
+    def around(i: Any, s: Any) -> Any:
+        return scanopt.scan(widen, None, [T.constant(0, dtype="int64")], [i, s], s.shape[0])[0][-1]
+
+    for n in (1, 2, 60):
+        f = scanopt.function([s], scanopt.map(around, T.arange(s.shape[0]), [s])[0], fp="exact", backend="c")
+        text = exact_kernel(f, [np.random.default_rng(n).integers(0, 2, n)])
+    inner = text.partition("break;")[0].rpartition("while")[2]
+    assert "INTEGER_READY" not in inner  # the next number is chosen by the condition that ends the loop
+    assert "? " not in inner.partition("if (v")[2]
+
+
+def test_a_search_beyond_the_end_is_an_error() -> None:
+    s = T.lvector("s")
+
+    def search(_: Any, s: Any) -> Any:
+        start = T.constant(0, dtype="int64")
+        return scanopt.scan(lambda k, s: (k + 1, scanopt.until(s[k] > 3)), None, [start], s, 9)[0][-1]
+
+    f = scanopt.function([s], scanopt.map(search, T.arange(s.shape[0]), [s])[0], fp="exact", backend="c")
+    np.testing.assert_array_equal(f(np.array([1, 2, 4])), [3, 3, 3])
+    with pytest.raises(IndexError):
+        f(np.array([1, 2, 3]))
+
+
+def test_what_is_there_already_is_not_decided() -> None:
+    s, t = Var("s"), Var("t", "bool")
+    test = Let("t", Do("less", (s, Lit(3)), "bool", "int64"), "bool")
+    value = Let("v", Do("where", (t, Lit(1), Lit(2)), "int64", "int64"), "int64")
+    more = Let("u", Do("equal", (Var("v"), Var("w")), "bool", "int64"), "bool")
+    last = Let("x", Do("where", (Var("u", "bool"), s, Var("w")), "int64", "int64"), "int64")
+    found = decided([test, value, more, last, Set("r", Var("x")), Set("s", Var("v"))], {"s", "t", "u", "v", "x"})
+    tests = [x.test for x in inside(found) if isinstance(x, If)]
+    assert tests == [Var("u", "bool")]  # the condition needs v, so v is chosen before, without a branch
+    alike = Let("y", Do("where", (t, s, s), "int64", "int64"), "int64")
+    assert not decided([test, alike, Set("s", Var("y"))], {"s", "t", "y"})  # both sides are the same
+
+
+def test_the_last_row_of_a_state_needs_no_variable() -> None:
+    x, ks = T.dvector("x"), T.lvector("ks")
+    both = scanopt.scan(lambda v, a, b: [a + v, T.maximum(b, a)], x, [T.constant(k, dtype="float64") for k in (0, 1)])[
+        0
+    ]
+    for values in ([2.5], [np.nan, 1.0, -np.inf], [-0.0, np.inf, -np.inf, 3.0]):
+        f = scanopt.function([x], [both[0][-1], both[1][-1]], fp="exact", backend="c")
+        text = exact_kernel(f, [np.array(values)])
+    assert len(re.findall(r"^ +float64 s\d+ = 0;", text, re.M)) <= 4  # two states, two results
+
+    def inner(k: Any, x: Any) -> Any:
+        return scanopt.lax.fori_loop(0, k, lambda _, s: s * 0.5 + x[0], x[0])
+
+    g = scanopt.function([x, ks], scanopt.map(inner, ks, [x])[0], fp="exact", backend="c")
+    exact_kernel(g, [np.array([3.0]), np.array([0, 1, 2, 0, 5])])
+
+
 def test_steps_whose_order_matters_are_no_decisions() -> None:
     s, t = Var("s"), Var("t", "bool")
     test = Let("t", Do("less", (s, Lit(3)), "bool", "int64"), "bool")

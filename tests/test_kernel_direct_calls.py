@@ -160,3 +160,16 @@ def test_the_loop_is_called_where_bits_differ(monkeypatch: Any) -> None:
         monkeypatch.undo()
         scanopt.backends.kernels.direct_calls._found.cache_clear()
         scanopt.backends.kernels.numpy_loops.inner_loop.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["sin", "exp", "log1p"])
+def test_two_numbers_are_two_calls_of_a_function_of_one(name: str) -> None:
+    x, y = T.dvector("x"), T.dscalar("y")
+    both = scanopt.scan(lambda v, s: getattr(T, name)(v) + getattr(T, name)(s * 0.5), x, y)[0]
+    f = scanopt.function([x, y], both, fp="exact", backend="c")
+    for values in ([0.5], [np.nan, 0.1, -0.0], [np.inf, 2.0, -np.inf]):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(f(np.array(values), 0.25), f.unoptimized(np.array(values), 0.25))
+    joined = str(f.kernels[0]).count("c[] = ") + str(f.kernels[0]).count("const int64 n[] = {2}")
+    if lanes_of(name, ("float64", "float64")) == 1:
+        assert not joined

@@ -280,3 +280,54 @@ def test_arrays_that_are_made_to_be_changed() -> None:
         for x, y in zip(f(*values), f.unoptimized(*values), strict=True):
             np.testing.assert_array_equal(x, y)
     assert "compiled" in f.kernels[0].state
+
+
+@pytest.mark.parametrize("length", [2, 3, 8, 9])
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_few_places_in_a_table_of_few(length: int, added: bool, dtype: str) -> None:
+    ks, x = T.lmatrix("ks"), T.vector("x", dtype=dtype)
+    change = T.inc_subtensor if added else T.set_subtensor
+
+    def step(row: Any, at: Any, s: Any) -> Any:
+        places = row + at  # in any order, from either end, some of them twice
+        found = s[places]
+        new = change(s[places], T.cast(found * 2 + T.arange(row.shape[0]), dtype))
+        return [(at + 1) % 2, T.set_subtensor(new[T.argmax(found) % s.shape[0]], T.cast(3, dtype)), T.sum(found)]
+
+    starts = [T.constant(0, dtype="int64"), x, None]
+    f = scanopt.function([ks, x], scanopt.scan(step, ks, starts)[0], fp="exact", backend="c")
+    rng = np.random.default_rng(length)
+    table = rng.integers(-3, 4, length).astype(dtype)
+    for n in (1, 2, 7):
+        for k in (2, 8, 12):
+            values = [rng.integers(-length, length - 1, (n, k)), table]
+            if dtype == "float64" and n == 7:
+                values[1] = np.where(rng.random(length) < 0.5, rng.choice([np.nan, np.inf, -0.0], length), table)
+            with np.errstate(all="ignore"):
+                for a, b in zip(f(*values), f.unoptimized(*values), strict=True):
+                    np.testing.assert_array_equal(a, b)
+    for wrong in (length, -length - 1):
+        values = [rng.integers(-length, length - 1, (7, 8)), table]
+        values[0][4, 3] = wrong
+        with pytest.raises(IndexError):
+            f(*values)
+
+
+def test_elements_in_places_that_take_turns() -> None:
+    requests, pages = T.lvector("requests"), T.lvector("pages")
+
+    def step(p: Any, held: Any, used: Any, hand: Any) -> Any:
+        hit, n = T.eq(held, p), held.shape[0]
+        order = (hand + T.arange(n)) % n
+        free = T.eq(used[order], 0)
+        first = T.switch(T.any(free), T.argmax(free), 0)
+        at = T.switch(T.any(hit), T.argmax(hit), order[first])
+        cleared = T.set_subtensor(used[order], T.switch(T.arange(n) < first, 0, used[order]))
+        new = T.set_subtensor(T.switch(T.any(hit), used, cleared)[at], 1)
+        return [T.set_subtensor(held[at], p), new, T.switch(T.any(hit), hand, (order[first] + 1) % n)]
+
+    starts = [pages, T.zeros_like(pages), T.constant(0, dtype="int64")]
+    for n in (2, 8, 9, 10):
+        f = scanopt.function([requests, pages], scanopt.scan(step, requests, starts)[0], fp="exact", backend="c")
+        exact_kernel(f, [np.random.default_rng(n).integers(0, n + 3, 300), np.full(n, -1)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from scanopt.backends.kernels.direct_calls import lanes_of
 from scanopt.backends.kernels.few_parts import few_elements
 from scanopt.backends.kernels.ir import Cast, Declare, Expr, Inner, Let, Lit, Load, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
@@ -18,6 +19,9 @@ from scanopt.backends.kernels.stages import CallsTogether, Stage, is_few, made_b
 from scanopt.backends.kernels.values import Scalar, item_size
 
 __all__ = ["with_calls_together", "write_calls"]
+
+FEWEST_OF_ONE = 4
+"""The fewest numbers of a call of a loop that takes them one by one, or four at a time (`vector_functions.py`)."""
 
 
 def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
@@ -34,7 +38,7 @@ def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
         if not now:
             now = [s for s in ready if _alike(s, ready[0])]
         calls = tuple(s for s in now if isinstance(s, Call))
-        found += [CallsTogether(calls)] if len(calls) == len(now) > 1 and _is_short(calls[0], w) else now
+        found += [CallsTogether(calls)] if len(calls) == len(now) > 1 and _pays(calls, w) else now
         missing.difference_update(*map(made_by, now))
         todo = [s for s in todo if s not in now]
     return found if any(isinstance(s, CallsTogether) for s in found) else [*stages]
@@ -46,6 +50,12 @@ def _is_short(stage: Stage, w: Lowering) -> bool:
         return False
     axes = w.axes(stage.out)
     return (not axes or is_few(axes)) and all(w.axes(a) in (axes, ()) for a in stage.args)
+
+
+def _pays(calls: Sequence[Call], w: Lowering) -> bool:
+    """Whether one call takes less time than several: not of two or three numbers if a function takes one at a time."""
+    one = lanes_of(calls[0].ufunc, (*calls[0].takes, calls[0].dtype)) == 1
+    return _is_short(calls[0], w) and (not one or sum(_count(n.out, w) for n in calls) >= FEWEST_OF_ONE)
 
 
 def _alike(a: Stage, b: Stage) -> bool:

@@ -7,16 +7,33 @@ with `if` and `else` written by hand does.  Values are computed by the same oper
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from scanopt.backends.kernels.ir import Cast, Do, Expr, Fail, If, Let, Lit, Load, Point, Set, Stmt, Store, Var
+from scanopt.backends.kernels.ir import (
+    Break,
+    Cast,
+    Do,
+    Expr,
+    Fail,
+    If,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+    plus,
+)  # fmt: skip
 from scanopt.backends.kernels.known_tests import Fact, truth_of
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["decided"]
+__all__ = ["decided", "decided_until"]
 
 MOST_CASES = 8
 """The most cases of a step."""
@@ -29,18 +46,53 @@ def decided(body: Sequence[Stmt], waits: Collection[str]) -> tuple[Stmt, ...]:
 
     waits: variables that depend on the step before.
     """
+    return _decided(body, lambda made: _waiting(made, waits))
+
+
+def decided_until(x: Steps, late: Collection[str], over: str) -> tuple[Stmt, ...]:
+    """The statements of a step of a loop that may end early as decisions, first whether it ends; empty as above.
+
+    What the condition says about others is known then, such as that a search goes on.  They count the step, too.
+    late: the choices that are branches anyway; others stay choices.  over: a variable that is set where the loop ends.
+    """
+    assert x.until is not None
+    ends: list[Stmt] = [Set(over, Lit(True, "bool"))] if over else []
+    body = (*x.body, Set(x.var, plus(Var(x.var), Lit(1))), If(x.until, (*ends, Break())))
+    return _decided(body, lambda made: _waiting(made, {v for name in {*late} & {*made} for v in _tests(made[name])}))
+
+
+def _tests(x: Let) -> Iterator[str]:
+    """The variables in the condition of a choice."""
+    match x.value:
+        case Do(op="where", args=(test, *_)):
+            yield from variables(test)
+
+
+def _decided(body: Sequence[Stmt], waiting: Callable[[Mapping[str, Let]], set[str]]) -> tuple[Stmt, ...]:
+    """The statements of a step as decisions.
+
+    waiting: of the definitions, the variables with which conditions of choices are decided.
+    """
     at = 1 + max((i for i, x in enumerate(body) if any(isinstance(y, Fail) for y in inside([x]))), default=-1)
     rest = body[at:]
     if not _may_be_decided(rest):
         return ()
     points = [x for x in rest if isinstance(x, Point)]
     made = {x.name: x for x in inside(rest) if isinstance(x, Let)}
-    case = _Case(made, _waiting(made, waits), [x for x in rest if isinstance(x, Set | Store | If)])
+    before = _definitions(body[:at])
+    case = _Case(before | made, waiting(made), [x for x in rest if isinstance(x, Set | Store | If)])
+    case.there = frozenset(before)
     try:
         found = [*case.statements()]
     except _TooManyError:
         return ()
     return (*body[:at], *points, *found) if any(isinstance(x, If) for x in found) else ()
+
+
+def _definitions(body: Sequence[Stmt]) -> dict[str, Let]:
+    """The variables that some statements define by what they do not change."""
+    changed = {x.name for x in inside(body) if isinstance(x, Set)}
+    return {x.name: x for x in body if isinstance(x, Let) and changed.isdisjoint(variables(x.value))}
 
 
 def _waiting(made: Mapping[str, Let], waits: Collection[str]) -> set[str]:
@@ -59,7 +111,7 @@ class _TooManyError(Exception):
 def _may_be_decided(rest: Sequence[Stmt]) -> bool:
     """Whether values may be computed where they are needed: nothing changes what they are computed from before."""
     every = [*inside(rest)]
-    if not all(isinstance(x, Let | Set | Store | If | Point) for x in every):
+    if not all(isinstance(x, Let | Set | Store | If | Point | Break) for x in every):
         return False
     lets = [x.name for x in every if isinstance(x, Let)]
     if len({*lets}) < len(lets) or not {*lets}.isdisjoint(x.name for x in every if isinstance(x, Set)):
@@ -99,7 +151,11 @@ class _Case:
             yield from self._finished(ends)
             return
         yield from self._needed([test])
-        yield If(test, *(tuple(self._with(test, holds).statements()) for holds in (True, False)))
+        then, otherwise = (tuple(self._with(test, holds).statements()) for holds in (True, False))
+        if then == otherwise:
+            yield from then
+        else:
+            yield If(test, then, otherwise)
 
     def _with(self, test: Expr, holds: bool) -> _Case:
         """The case in which a condition holds, or does not."""
@@ -141,7 +197,7 @@ class _Case:
     def _undecided(self, x: Expr, seen: set[str]) -> Iterator[Expr]:
         """Yield the conditions of choices that an expression needs, if they wait for the step before."""
         match x:
-            case Var(name=name) if name in self.made and name not in seen:
+            case Var(name=name) if name in self.made and name not in seen and name not in self.there:
                 seen.add(name)
                 yield from self._undecided(self._value(x), seen)
             case Do(op="where", args=(test, a, b)):
@@ -186,6 +242,7 @@ class _Case:
                 sets.append(Set(x.name, value))
         yield from self._needed([y for x in (*held, *stores, *sets) for y in expressions(x)])
         yield from (*held, *stores, *sets)  # what is known now may name what a step hands on, so it is stored first
+        yield from (x for x in ends if isinstance(x, Break))
 
     def _needed(self, values: Sequence[Expr]) -> Iterator[Stmt]:
         """Yield the definitions of the variables in some values that are not there yet."""

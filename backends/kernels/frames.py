@@ -15,7 +15,7 @@ from scanopt.backends.kernels.delayed_states import delayed_states, read_delayed
 from scanopt.backends.kernels.device_elements import is_copy
 from scanopt.backends.kernels.few_steps import few_steps
 from scanopt.backends.kernels.histories import Histories
-from scanopt.backends.kernels.homes import first_sources, room
+from scanopt.backends.kernels.homes import first_sources, register_of, room
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -370,8 +370,8 @@ class LoopFrame:
             if w.homes.get(k.value) == (self.outs[i], ZERO):
                 return  # it was computed there
             if isinstance(value, Scalar):
-                name = w.variable(value.dtype)
-                w.code.append(Set(name, value.value))
+                if not (name := register_of(k, self.loop, self.registers, w)):
+                    w.code.append(Set(name := w.variable(value.dtype), value.value))
                 value = Scalar(Var(name, value.dtype), value.dtype)
                 w.few |= {k.out: [value]} if k.start is not None and not axes else {}
             apart = packed(w.given_axes(k.value)) if self.outermost and not w.is_packed(k.value) else ()

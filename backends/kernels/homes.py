@@ -7,14 +7,15 @@ all elements in order, and if no other wanted name is a view of the same array.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scanopt.backends.kernels.ir import ONE, Expr
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Contract, Length, Map, Nested, Node, Product, Repeat, Reshape, View
 from scanopt.backends.kernels.recipe import Number
+from scanopt.program.ir import Keep, Loop
 
-__all__ = ["first_sources", "products_as_they_are", "room", "views_of_all"]
+__all__ = ["first_sources", "products_as_they_are", "register_of", "room", "views_of_all"]
 
 _ONLY_ROW = (((0, 0),), ((0, -1),))
 """The indices of the only row of an array: its first or last."""
@@ -63,6 +64,16 @@ def first_sources(nodes: Sequence[Node], made: Collection[str], wanted: Collecti
         if source != name and source in made and source not in wanted and source not in found.values():
             found[name] = source
     return found
+
+
+def register_of(k: Keep, loop: Loop, registers: Mapping[int, Sequence[str]], w: Lowering) -> str:
+    """The variable that is the last row of a number after its loop, which takes a step: that of a state; "" if none is.
+
+    registers: for the numbers of some states, the variables that hold their rows, the newest first.
+    """
+    if w.device or k.start is not None:
+        return ""
+    return next((registers[i][0] for i, s in enumerate(loop.states) if i in registers and s.update == k.value), "")
 
 
 def room(name: str, w: Lowering) -> Expr:

@@ -87,24 +87,29 @@ def looks_few_up(node: Take, w: Lowering) -> bool:
     """Whether a node takes elements at few places that a step computes, so that places and elements are variables."""
     table, *places = node.args
     axes = w.axes(table)
-    few = len(places) == len(axes) == 1 and is_few(w.axes(places[0])) and not is_few(axes)
+    few = len(places) == len(axes) == 1 and is_few(w.axes(places[0]))
     return few and not w.device and w.before(*places) is None
 
 
 def _look_few_up(node: Take, x: Array, w: Lowering) -> None:
     """Write the lookup of elements at few places; all places are checked before any element is read."""
-    axes, (length,) = w.axes(node.out), x.axes
-    lengths = [int(n.value) for n in axes if isinstance(n, Lit)]
-    value, given = w.value(node.args[1]) if node.args[1] not in w.few else None, w.few.get(node.args[1], [])
-    places = [Var(w.fresh("j")) for _ in range(prod(lengths))]
-    for i, here in enumerate(np.ndindex(*lengths)):
+    places = _few_places(node.args[1], x.axes[0], w)
+    elements = [Var(w.fresh("v"), x.dtype) for _ in places]
+    w.code += [Let(v.name, x.at([at], x.axes), x.dtype) for v, at in zip(elements, places, strict=True)]
+    w.keep_few(node.out, [Scalar(v, x.dtype) for v in elements])
+
+
+def _few_places(name: str, length: Expr, w: Lowering) -> list[Var]:
+    """Few places along an axis, as variables; all of them are checked."""
+    axes, given = w.axes(name), w.few.get(name, [])
+    value = w.value(name) if not given else None
+    places = [Var(w.fresh("j")) for _ in range(prod(int(n.value) for n in axes if isinstance(n, Lit)))]
+    for i, here in enumerate(np.ndindex(*[int(n.value) for n in axes if isinstance(n, Lit)])):
         at = given[i].value if value is None else element_of(value, [*map(Lit, here)], axes)
         w.code.append(Let(places[i].name, from_the_start(Cast(at, INDEX), length), INDEX))
     odd = [out_of_range(at, length) for at in places]
     w.code.append(If(reduce(lambda a, b: Do("bitwise_or", (a, b), "bool", "bool"), odd), (Fail(),)))
-    elements = [Var(w.fresh("v"), x.dtype) for _ in places]
-    w.code += [Let(v.name, x.at([at], x.axes), x.dtype) for v, at in zip(elements, places, strict=True)]
-    w.keep_few(node.out, [Scalar(v, x.dtype) for v in elements])
+    return places
 
 
 def as_lookup(node: Node, w: Lowering) -> Node:
@@ -218,6 +223,9 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
         w.env[node.out] = x
     else:
         w.code += w.copied(x, w.place(node.out), ZERO, axes)
+    if _sets_few(node, w):
+        _set_few(node, y, w)
+        return
     whole, along = w.env[node.out], _together([w.axes(p) for p in node.places if isinstance(p, str)])
     assert isinstance(whole, Array)
     last = axis + len(along)
@@ -242,6 +250,28 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
         for n, i in reversed(list(zip(along, names[axis:last], strict=True))):
             body = (Steps(i, n, body),) if n != ONE else body
         w.code += nest(parts[:axis], names[:axis], body)
+
+
+def _sets_few(node: Scatter, w: Lowering) -> bool:
+    """Whether a node sets elements of a vector at few places that a step computes."""
+    (first, *more), axes = node.places, w.axes(node.out)
+    return isinstance(first, str) and not more and len(axes) == 1 and is_few(w.axes(first)) and not w.before(first)
+
+
+def _set_few(node: Scatter, y: Array | Scalar, w: Lowering) -> None:
+    """Write the setting of elements at few places, one after the other; all places are checked before."""
+    whole, (name,) = w.env[node.out], node.places
+    assert isinstance(whole, Array)
+    axes = w.axes(str(name))
+    elements = w.few.get(node.args[1], []) if w.axes(node.args[1]) == axes else []
+    places = _few_places(str(name), whole.axes[0], w)
+    for i, here in enumerate(np.ndindex(*[int(n.value) for n in axes if isinstance(n, Lit)])):
+        element = elements[i].value if elements else element_of(y, [*map(Lit, here)], axes)
+        element = element if y.dtype == node.dtype else Cast(element, node.dtype)
+        there = index(ZERO, [places[i]], whole.strides)
+        if node.added:
+            element = Do("add", (Load(whole.pointer, there, node.dtype), element), node.dtype, node.dtype)
+        w.code.append(Store(whole.pointer, there, element))
 
 
 def _known_places(node: Scatter, whole: Array, along: Axes, w: Lowering) -> tuple[str, Expr] | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Point, Store, plus
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, If, Lit, Point, Store, plus
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import (
     Fork,
@@ -195,6 +195,11 @@ def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
     pointer = w.pointer(node.dtype)
     if node.out not in w.in_place:
         filled = isinstance(x, Scalar) and node.out not in w.joined  # in a joined array, the part is there already
+        few = w.few.get(node.args[0], []) if is_few(axes) and whole.packed and node.out not in w.around else []
+        if few and not w.device and {e.dtype for e in few} == {node.dtype}:
+            w.code += [Store(whole.pointer, Lit(i), e.value) for i, e in enumerate(few)]
+            w.code.append(Point(pointer, whole.pointer, index(ZERO, starts, whole.strides), node.dtype))
+            return Array(pointer, w.axes(node.part.out), strides, node.dtype), index(ZERO, starts, whole.strides)
         if node.added or filled or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
             w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
         else:

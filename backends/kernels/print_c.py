@@ -17,6 +17,7 @@ from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.carried_last import carried_last, waiting
 from scanopt.backends.kernels.choices_ready import READY, choices_ready, mask_of_numbers
 from scanopt.backends.kernels.choices_tried import branching
+from scanopt.backends.kernels.decisions import decided_until
 from scanopt.backends.kernels.direct_calls import direct_test, directly
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
@@ -32,7 +33,6 @@ from scanopt.backends.kernels.ir import (
     If,
     Inner,
     Kernel,
-    KernelParam,
     Let,
     Lit,
     Load,
@@ -60,6 +60,7 @@ from scanopt.backends.kernels.steps_in_c import (
     is_short,
     is_signed,
     multiplies,
+    parameter,
     places,
 )
 from scanopt.backends.kernels.steps_known import wrapped
@@ -80,7 +81,7 @@ def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) ->
     """
     w = Printer(loops)
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
-    lines += [_param(i, p) for i, p in enumerate(kernel.params)]
+    lines += [parameter(i, p) for i, p in enumerate(kernel.params)]
     body = [line for stmt in kernel.body for line in w.statement(stmt, 1)]
     lines += [f"    const int {name} = {test};" for name, test in w.alike.items()] + body
     head = f"int64 {NAME}(char **G, const int64 *N, void **F)\n{{\n"
@@ -89,11 +90,6 @@ def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) ->
         + "\n".join(lines)
         + f"\n    return {kernel.result};\n}}\n"
     )
-
-
-def _param(i: int, p: KernelParam) -> str:
-    t, start = TYPES[p.dtype], f"DATA({i}) + {p.offset}" if p.offset else f"DATA({i})"
-    return f"    {t} *const {p.name} = ({t} *)({start});"
 
 
 class Printer:
@@ -194,8 +190,8 @@ class Printer:
         if not (ready := self.ready.get(x.name, "")) or not isinstance(x.value, Do):
             return ""
         self.helpers.add(READY)
-        if x.value.op != "where":
-            return f"({{ bool8 a = {bare(self.expression(x.value))}; {ready}(a) a; }})"
+        if x.value.op != "where":  # a choice that is made already is no choice
+            return f"({{ bool8 a = {bare(self.expression(x.value))}; {ready}(a) a; }})" if x.dtype == "bool" else ""
         test, a, b = (bare(self.expression(y)) for y in x.value.args)
         return f"({{ {TYPES[x.dtype]} a = {a}, b = {b}; {ready}(a) {ready}(b) {test} ? a : b; }})"
 
@@ -333,6 +329,10 @@ class Printer:
             yield from looped_in_two_ways(x, count, step, [*self._body(other, depth), *end], space)
             self.branches = False
         else:
+            if self.one_by_one and x.until is not None and not last and (early := decided_until(x, self.late, over)):
+                self.branches = True
+                step = [f"{space}    {self.one_by_one}"] * apart + [*self._body(early, depth)]
+                self.branches = False
             yield from (looped if grouped else one_by_one)(x, count, step, space)
         self.waits, self.ready = before
 

@@ -198,6 +198,7 @@ def stored(
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
         elif stage.outs and {*stage.outs} <= {*written_out}:
             found |= {a for a in stage.args if not is_few(axes[a])}
+            found |= {*stage.args[:1]} if isinstance(stage, Take) else set()  # elements at computed places
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
     joined = {s.out for s in stages if isinstance(s, Join) and s.new and is_few(axes[s.out])}

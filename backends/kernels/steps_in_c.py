@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.ir import (
     Cast,
     Do,
@@ -14,6 +15,7 @@ from scanopt.backends.kernels.ir import (
     For,
     Helper,
     Inner,
+    KernelParam,
     Let,
     Lit,
     Point,
@@ -37,11 +39,22 @@ __all__ = [
     "is_short",
     "is_signed",
     "multiplies",
+    "parameter",
     "places",
 ]
 
 MOST_UNROLLED = 40
 """The most statements of a step that is unrolled."""
+
+
+def parameter(i: int, p: KernelParam) -> str:
+    """The line that defines the pointer to the elements of an array argument.
+
+    >>> parameter(0, KernelParam("g0", "float64")).strip()
+    'float64 *const g0 = (float64 *)(DATA(0));'
+    """
+    t, start = TYPES[p.dtype], f"DATA({i}) + {p.offset}" if p.offset else f"DATA({i})"
+    return f"    {t} *const {p.name} = ({t} *)({start});"
 
 
 def is_short(body: tuple[Stmt, ...]) -> bool:
