@@ -77,6 +77,23 @@ def count_of_truth_values(Z: Value, x: Value) -> Equation:
 
 @law(
     licence="exact",
+    example=lambda x: _count(T.cast(x > 0, "int64"), T.constant(0, dtype="int64")),
+    never=(
+        lambda p: _count(p, T.constant(1, dtype="int64")),
+        lambda x: _count(x, T.constant(0.0, dtype="float64")),
+        lambda X: _count(T.cast(X[:, :1] > 0, "int64"), T.zeros(3, "int64")),
+        lambda p: _count(T.cast(p, "int8"), T.constant(0, dtype="int64")),
+    ),
+)
+def sum_of_integers_from_zero(Z: Value, x: Value) -> Equation:
+    """s + v for all v, where s was 0 at first, is the sum of them, for integers modulo 2^64."""
+    left = ops.fold(Z, x, ufunc="add")
+    when = [nothing(Z), vector(Z), int64(Z), vector(x), int64(x)]
+    return Equation(left, ops.sum(x, axis=(0,), keepdims=False), when=when)
+
+
+@law(
+    licence="exact",
     stepwise=True,
     enabling=True,
     example=(lambda x: T.all(~(x > 0.5)), lambda X: T.all(~(X > 0.5), axis=0)),

@@ -214,6 +214,46 @@ def filter_of_two_states(
 
 @law(
     licence="reassoc",
+    source="scipy.signal.lfilter, in another order",
+    example=lambda x, a, b: _trace(lambda v, s, r, a, b: [v + a * s + b * r, s], x, [b, a], a, b)[0],
+    never=(
+        lambda x, a, b: _trace(lambda v, s, r, b: [v + T.tanh(s) * 0.5 + 0.2 * r, s], x, [b, a], b)[0],
+        lambda x, a, b: _trace(lambda v, s, r: [s + v, s, (s * 0.5 + v) + r * 0.2], x, [b, a, None])[2],
+        lambda X, y: _trace(lambda v, s, r, b: [v + b * s + 0.2 * r, s], X, [X[0], X[1]], y)[0],
+        lambda X, y: _trace(lambda v, s, r, b: [v + 0.5 * s + b * r, s], X, [X[0], X[1]], y)[0],
+        lambda p, n: _trace(lambda v, s, r: [v + 3 * s + 2 * r, s], p, [n, n])[0],
+    ),
+)
+def filter_of_two_states_with_the_entry_between(
+    c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
+) -> Equation:
+    """The same for (s·a + x) + r·b."""
+    rows = ops.concatenate(first, init[-1:], axis=0)
+    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: near + x + far)
+
+
+@law(
+    licence="reassoc",
+    source="scipy.signal.lfilter, in another order",
+    example=lambda x, a, b: _trace(lambda v, s, r, a, b: [v + b * r + a * s, s], x, [b, a], a, b)[0],
+    never=(
+        lambda x, a, b: _trace(lambda v, s, r, b: [v + 0.2 * r + T.tanh(s) * 0.5, s], x, [b, a], b)[0],
+        lambda x, a, b: _trace(lambda v, s, r: [s + v, s, (r * 0.2 + v) + s * 0.5], x, [b, a, None])[2],
+        lambda X, y: _trace(lambda v, s, r, b: [v + 0.2 * r + b * s, s], X, [X[0], X[1]], y)[0],
+        lambda X, y: _trace(lambda v, s, r, b: [v + b * r + 0.5 * s, s], X, [X[0], X[1]], y)[0],
+        lambda p, n: _trace(lambda v, s, r: [v + 2 * r + 3 * s, s], p, [n, n])[0],
+    ),
+)
+def filter_of_two_states_with_the_nearest_last(
+    c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
+) -> Equation:
+    """The same for (r·b + x) + s·a."""
+    rows = ops.concatenate(first, init[-1:], axis=0)
+    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: far + x + near)
+
+
+@law(
+    licence="reassoc",
     source="prefix of composed maps [Kogge and Stone 1973]",
     example=lambda x, y, a: _trace(lambda v, w, s: s * v + w, [x, y], a, n=500),
     never=(

@@ -15,7 +15,7 @@ from scanopt.facts.lists import held_constant
 from scanopt.facts.loops import lies_on
 from scanopt.facts.recurrences import changing, leads, nearest, regroups, spine, swaps, takes_part
 from scanopt.facts.states import becomes
-from scanopt.facts.values import integer, of_dtype
+from scanopt.facts.values import floating, integer, of_dtype
 
 _TWO = T.constant(2.0, dtype="float64")
 _FIVE = T.constant(5, dtype="int64")
@@ -242,3 +242,22 @@ def nearer_first(c: Clock, init: Value, last: Value, s: State, a: Value, b: Valu
     far = delay(c, init, s, 2) * b
     left = far + near
     return Equation(left, (near + far), when=[spine(s, left)])
+
+
+@law(
+    licence="reassoc",
+    enabling=True,
+    example=lambda x, y: _trace(lambda v, r, s: v - (s * 0.5 + r * 0.25), x, _two(y)),
+    never=(
+        lambda x, y: x - (y * 0.5 + x * 0.25),
+        lambda x, y: _trace(lambda v, r, s: [T.tanh(s), v - (s * 0.5 + r * 0.25)], x, [_two(y), None])[1],
+        lambda x, a: _trace(lambda v, s: v - (T.exp(v) + s * 0.5), x, a),
+        lambda x, a: _trace(lambda v, s: v - (s * 0.5 + T.exp(v)), x, a),
+        lambda p, q: _trace(lambda v, r, s: v - (s * 2 + r), p, _two(q)),
+    ),
+)
+def sum_taken_away(s: State, x: Value, y: Value, z: Value) -> Equation:
+    """x - (y + z) = x - y - z, where y and z are earlier values of a state, or made of them."""
+    total = y + z
+    left = x - total
+    return Equation(left, x - y - z, when=[leads(left, total, x), takes_part(s, y), takes_part(s, z), floating(left)])

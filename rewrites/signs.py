@@ -105,6 +105,30 @@ def difference_times_taken_away(x: Value, a: Value, y: Value, z: Value) -> Equat
 
 
 @law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, a, b: scanopt.scan(lambda v, s, b: v - b * (v - 1.0) * s, x, a, b)[0],
+    never=(lambda x, y: -(x * (x + y)), lambda p, q: -(p * (p - q)), lambda x, p, q: -(x * (_small(p) - _small(q)))),
+)
+def opposite_of_times_difference(a: Value, y: Value, z: Value) -> Equation:
+    """-(a * (y - z)) = a * (z - y), except for the sign of a zero."""
+    return Equation(-(a * (y - z)), a * (z - y), when=[floating(y - z)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, a, b: scanopt.scan(lambda v, s, b: v - (v - 1.0) * b * s, x, a, b)[0],
+    never=(lambda x, y: -((x + y) * x), lambda p, q: -((p - q) * p), lambda x, p, q: -((_small(p) - _small(q)) * x)),
+)
+def opposite_of_difference_times(y: Value, z: Value, a: Value) -> Equation:
+    """-((y - z) * a) = (z - y) * a, except for the sign of a zero."""
+    return Equation(-((y - z) * a), (z - y) * a, when=[floating(y - z)])
+
+
+@law(
     licence="exact",
     stepwise=True,
     enabling=True,

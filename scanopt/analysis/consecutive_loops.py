@@ -9,13 +9,13 @@ from scanopt.array.op import Op
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
-__all__ = ["loops_in_parts"]
+__all__ = ["LAST", "WITHOUT_LAST", "loops_in_parts", "steps_after"]
 
 Fact = tuple[str, tuple[Any, ...]]
 
 _JOIN = Op.make("concatenate", axis=0)
 _ROW = Op.make("expand_dims", axis=(0,))
-_FIRST, _LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
+_FIRST, LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
 _MOST_ROWS = 10
 """A state that goes on may start from fewer rows than this."""
 _MOST_TRIES = 10_000
@@ -24,7 +24,7 @@ _DEEPEST = 100
 """The greatest depth of operators to which two values are compared."""
 _FIRST_ROWS = Op.make("getitem", index=(("slice", None, "in", None),))
 _WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
-_WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
+WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 
 
 def loops_in_parts(g: Encoded) -> Iterator[Fact]:
@@ -38,7 +38,16 @@ def loops_in_parts(g: Encoded) -> Iterator[Fact]:
         if pairs is not None:
             facts[name, (loop.c, v, *rest, w)] = None
             facts.update(((loop.name, (loop.c, a, *rest, b)), None) for a, b in pairs)
+    for c, v, w in g.last_steps:
+        facts.update((("step_after_alike", (c, a, b)), None) for a, b in _StepAfter(g, c).alike(v, w) or ())
     yield from facts
+
+
+def steps_after(g: Encoded) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Per row that the program joins behind the trace of a loop: the loop, and the values that both compute alike."""
+    for name, loop, v, _, w in _candidates(g):
+        if name == "followed_by" and (pairs := loop.alike(v, w)) is not None:
+            yield loop.c, pairs
 
 
 def _candidates(g: Encoded) -> Iterator[tuple[str, _Part, int, tuple[int, ...], int]]:
@@ -87,7 +96,7 @@ def _slice(start: int | str | None, stop: int | str | None) -> Op:
 
 def _trace(g: Encoded, last: int) -> Form | None:
     """The trace whose last row a term is, if it is one."""
-    trace = _of(g, last, _LAST)
+    trace = _of(g, last, LAST)
     return None if trace is None or g.classes[trace][0].kind != "stack" else g.classes[trace][0]
 
 
@@ -221,8 +230,8 @@ class _StepAfter(_Part):
 
     def rows(self, X: int, w: int) -> bool:
         """Whether the step reads the last row of an array, and the loop those before it."""
-        array = _of(self.g, X, _WITHOUT_LAST)
-        return array is not None and array == _of(self.g, w, _LAST)
+        array = _of(self.g, X, WITHOUT_LAST)
+        return array is not None and array == _of(self.g, w, LAST)
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
         """No pairs, if the step reads the last value of the state: its update is in the result alone; else None."""

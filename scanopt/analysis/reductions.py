@@ -29,14 +29,19 @@ def facts_of_reductions(ops: Iterable[Op]) -> Iterator[Row]:
             yield "runs_along", (op, running)
         if op.name in _RUNNING and op.options["axis"] == 0:
             yield "runs_down_rows", (op,)
+        if op.name == "transpose":
+            yield "transposes", (op,)
     yield from (("turns", row) for row in _turned(known))
+    yield from (("reduces_turned", row) for row in _reduced_turned(known))
+    yield from (("keeps_axis", row) for row in _keeping(known))
 
 
 def related_reductions(ops: Iterable[Op]) -> list[Op]:
     """The reductions that do at once what two of these do in turn, and those that give all results on the way."""
     known = list(ops)
     ways = [*(op for _, _, op in _in_two(known)), *(g for op in known if (g := _running(op)) is not None)]
-    return [*ways, *(op for _, _, op in _turned(known))]
+    ways += [op for some in (_turned(known), _reduced_turned(known)) for _, _, op in some]
+    return [*ways, *(op for _, op, _ in _keeping(known))]
 
 
 def _running(op: Op) -> Op | None:
@@ -53,6 +58,26 @@ def _turned(ops: Sequence[Op]) -> Iterator[tuple[Op, Op, Op]]:
         axes, axis = turn.options["axes"], g.options["axis"]
         if axis is not None and axis < len(axes):
             yield g, turn, Op.make(g.name, **{**g.options, "axis": axes[axis]})
+
+
+def _reduced_turned(ops: Sequence[Op]) -> Iterator[tuple[Op, Op, Op]]:
+    """A reduction, one that rearranges axes, and what the first is before these are rearranged.
+
+    The axes that are left must be in order.
+    """
+    turning = [op for op in ops if op.name == "transpose"]
+    for g, turn in product([op for op in ops if op.name in _IN_TURN and _is_plain(op)] if turning else (), turning):
+        axes, reduced = turn.options["axes"], g.options["axis"]
+        left = [axis for k, axis in enumerate(axes) if k not in reduced]
+        if max(reduced) < len(axes) and left == sorted(left):
+            yield g, turn, Op.make(g.name, **{**g.options, "axis": tuple(sorted(axes[k] for k in reduced))})
+
+
+def _keeping(ops: Iterable[Op]) -> Iterator[tuple[Op, Op, int]]:
+    """Reductions that keep the axis along which they reduce, each with the one that does not, and the axis."""
+    for op in ops:
+        if op.options.get("keepdims") and len(op.options["axis"] or ()) == 1 and op.name in (*_IN_TURN, "var", "std"):
+            yield op, Op.make(op.name, **{**op.options, "keepdims": False}), op.options["axis"][0]
 
 
 def _in_two(ops: Iterable[Op]) -> Iterator[tuple[Op, Op, Op]]:

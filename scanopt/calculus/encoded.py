@@ -19,6 +19,7 @@ class Encoded(TermGraph):
     locations: per loop the line of the user's call.  same_lengths: pairs of terms that are the same length.
     same_numbers: pairs of terms that are the same value, the second one made number by number; loose_numbers: whether
     they are equal only up to rounding.
+    last_steps: a loop, what a state becomes in it, and what it would become in a step that the program joins behind it.
     mode: which laws may rewrite the program, except for loops with modes of their own.
     """
 
@@ -28,6 +29,7 @@ class Encoded(TermGraph):
         self.same_lengths: list[tuple[int, int]] = []
         self.same_numbers: list[tuple[int, int]] = []
         self.loose_numbers = False
+        self.last_steps: list[tuple[int, int, int]] = []
         self.mode = Mode()
 
     @property

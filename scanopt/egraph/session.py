@@ -18,6 +18,7 @@ from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.analysis.constants import filled
 from scanopt.analysis.few_numbers import in_numbers
 from scanopt.analysis.initial_facts import Given, GivenFacts
+from scanopt.analysis.last_steps import with_last_steps
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.modes import laws_by_mode, mode_facts
 from scanopt.analysis.states import passing_on
@@ -107,7 +108,7 @@ class EGraph:
         load: bool = True,
     ) -> None:
         self.laws = laws_by_mode(laws, program)
-        self.program = program = _with_numbers(program, self.laws)
+        self.program = program = _with_more(program, self.laws)
         self._folding = [x.name for x in self.laws if x.folds]
         self._uniting = frozenset(x.name for x in self.laws if not x.makes_forms)
         self._asked = 0
@@ -382,9 +383,11 @@ class EGraph:
         return self.read_back()[1]
 
 
-def _with_numbers(program: Encoded, laws: Sequence[Law]) -> Encoded:
-    """The program with its arrays of few numbers also written number by number, if laws ask for that."""
+def _with_more(program: Encoded, laws: Sequence[Law]) -> Encoded:
+    """The program with arrays of few numbers written number by number, and with last steps, if laws ask for these."""
     asked = facts_asked(laws)
+    if "followed_by" in asked:
+        program = with_last_steps(program)
     return in_numbers(program, "same_sums" in asked) if "same_numbers" in asked else program
 
 

@@ -63,6 +63,7 @@ def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Valu
     yield when(spine(s, v), v.is_(ops.clip(x, low, h)), apart(s, low), apart(s, h)).then(spine(s, x))
     yield when(spine(s, v), v.is_(ops.negative(x))).then(spine(s, x))
     yield when(spine(s, v), v.is_(ops.invert(x))).then(spine(s, x))
+    yield when(spine(s, v), v.is_(x - y), takes_part(s, x), takes_part(s, y)).then(spine(s, x), spine(s, y))
 
 
 @hint

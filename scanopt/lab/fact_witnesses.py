@@ -216,6 +216,10 @@ WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "spine 5 spine(s, v)": "limits beside the state",
     "spine 5 apart(s, low)": "limits by the state",
     "spine 5 apart(s, h)": "limits by the state",
+    "spine 8 spine(s, v)": "multiple_taken_from_state, never 1",
+    "spine 8 v = x - y": "ragged states",
+    "spine 8 takes_part(s, x)": "sum_taken_away, never 4",
+    "spine 8 takes_part(s, y)": "subtracted, never 2",
     "apart 0 v = hold(c, x)": "product_taken_away, never 2",
     "apart 1 v = seq(c, X)": "product_taken_away, never 3",
     "apart 1 before(c, X)": "trace_of_first_step, example 0",
@@ -391,8 +395,5 @@ WITNESSES: dict[str, str] = WITNESSES_OF_PARTS | {
     "chunked_all 0 to_chunk_all(c, xs)": "index after the end",
     "chunked_all 0 xs = (v)": "value_seen_backwards, never 0",
     "ends_in_chunks 0 until(c, u)": "inner traces until",
-    "filled_up 0 adds_to_part(op)": "part_of_zeros_added, never 4",
-    "filled_up 0 nothing(Z)": "part_of_zeros_added, never 3",
-    "filled_up 1 adds_to_part(op)": "part_of_zeros_added, never 5",
 }
 """For each of the others, by fact, place of the rule and atom, the program that shows what goes wrong without it."""

@@ -31,5 +31,8 @@ WITNESSES_OF_PARTS: dict[str, str] = {
     "adds_up 12 V = vmap(op, 11)(X, Y)": "added to two entries",
     "adds_up 12 adds_to_part(op)": "taken beside adding",
     "adds_up 12 sums_alike(Y)": "small integers added",
+    "filled_up 0 adds_to_part(op)": "part_of_zeros_added, never 4",
+    "filled_up 0 nothing(Z)": "part_of_zeros_added, never 3",
+    "filled_up 1 adds_to_part(op)": "part_of_zeros_added, never 5",
 }
 """By fact, place of the rule and atom, the program that shows what goes wrong without it."""

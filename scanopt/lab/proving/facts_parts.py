@@ -60,6 +60,7 @@ _SIGNED += [Op.make(name, axis=k) for name in ("argmax", "argmin") for k in (0, 
 _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum", "mean") for k in (0, 1)]
 _CUMULATIVE = [Op.make(name, axis=k) for name in ("cumsum", "cumprod") for k in (0, 1)]
 _ALONG = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "min", "sum", "prod", "mean") for k in (0, 1)]
+_KEEPING = [Op.make(op.name, **{**op.options, "keepdims": True}) for op in _ALONG]
 
 _MOST = 80
 """The most tuples of arguments that are tried for one fact."""
@@ -95,7 +96,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
         *(told for op in _ALONG for told in along_an_axis(op)),
         *(signed for op in _SIGNED for signed in facts_of_signs(op, ())),
-        *facts_of_reductions([*_CUMULATIVE, *_ARRANGING]),
+        *facts_of_reductions([*_CUMULATIVE, *_ARRANGING, *_ALONG, *_KEEPING]),
         *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1)), *_PARTS_OF_ONE]),
     ]
     of_fact = [args for name, args in found if name == fact]
@@ -145,6 +146,7 @@ for _fact in (
     "takes_row", "takes_rows", "reads_rows", "takes_entry", "takes_part_of_one", "order_alone", "makes_axes",
     "adds_to_all", "cut_in_two", "rows_in_two", "extreme_of_one", "sum_of_one_row", "linear", "sets", "sets_all",
     "sign_outside", "sign_lost", "combines", "turns",
+    "keeps_axis", "reduces_turned", "transposes",
 ):  # fmt: skip
     _meaning(_fact)
 

@@ -11,7 +11,7 @@ from scanopt.array.op import Op
 from scanopt.lab.proving.arrays import SymbolicArray, arranged, filled
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.model import Model
-from scanopt.lab.proving.operators import meaning, pointwise, result_type, total, unknown_whole
+from scanopt.lab.proving.operators import applied, meaning, pointwise, result_type, total, unknown_whole
 
 __all__: list[str] = []
 
@@ -20,10 +20,12 @@ _COMBINED = {"max": "maximum", "min": "minimum", "prod": "multiply"}
 
 @meaning("sum")
 def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    if op.options["keepdims"]:
+        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
-    if shape is None or m.rounds(dtype) or op.options["keepdims"] or not op.options["axis"]:
+    if shape is None or m.rounds(dtype) or not op.options["axis"]:
         return unknown_whole(m, op, dtype, shape or (), xs)
     *first, last = sorted(op.options["axis"])
     if first:  # along several axes: along the last one, then along the others
@@ -35,6 +37,8 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 @meaning("mean")
 def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The mean of real numbers: their sum divided by their number.  Of none it is no real number."""
+    if op.options["keepdims"]:
+        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
@@ -48,9 +52,13 @@ def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 @meaning("max", "min", "prod")
 def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    if op.options["keepdims"]:
+        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
+    if op.name == "prod" and _along_one(op) and shape is not None and not x.data.size:
+        return filled(dtype, shape, [1] * int(np.prod(shape, dtype=int)))
     if not _along_one(op) or not x.data.size or (op.name == "prod" and m.rounds(dtype)):
         return unknown_whole(m, op, dtype, shape or (), xs)
     rows = (row.cast(dtype) for row in _entries(op, x))
@@ -60,6 +68,8 @@ def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 @meaning("any", "all")
 def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """Combine truth values: of no values, `any` is False and `all` is True."""
+    if op.options["keepdims"]:
+        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if not _along_one(op) or shape is None or x.dtype != "bool":
         return unknown_whole(m, op, dtype, shape or (), xs)
@@ -68,9 +78,34 @@ def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicA
     return reduce(lambda found, row: pointwise(m, together, found, row), _entries(op, x), start)
 
 
+@meaning("var")
+def _variance(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """The variance of real numbers: the mean of the squares of what they differ from their mean."""
+    if op.options["keepdims"]:
+        return _keeping(m, op, xs)
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if not _along_one(op) or shape is None or dtype != "real" or op.options["ddof"]:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    mean = Op.make("mean", axis=op.options["axis"], keepdims=False)
+    middle = applied(m, Op.make("expand_dims", axis=op.options["axis"]), [_mean(m, mean, xs)])
+    return _mean(m, mean, [applied(m, Op.make("square"), [pointwise(m, "subtract", x, middle)])])
+
+
+@meaning("std")
+def _deviation(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """The square root of the variance."""
+    return applied(m, Op.make("sqrt"), [applied(m, Op.make("var", **op.options), xs)])
+
+
+def _keeping(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """A reduction that keeps its axes, with length 1."""
+    found = applied(m, Op.make(op.name, **{**op.options, "keepdims": False}), xs)
+    return applied(m, Op.make("expand_dims", axis=op.options["axis"]), [found])
+
+
 def _along_one(op: Op) -> bool:
-    """Whether an operator reduces exactly one axis, without keeping it."""
-    return len(op.options["axis"] or ()) == 1 and not op.options["keepdims"]
+    """Whether an operator reduces exactly one axis."""
+    return len(op.options["axis"] or ()) == 1
 
 
 def _of_one(op: Op, x: SymbolicArray) -> bool:
