@@ -36,6 +36,7 @@ DECLARATIONS = """
 (constructor on_args (Move Args) Args)
 (constructor prim (String) Op)
 (constructor prim_with (String Param) Op)
+(relation named (Op String))
 (constructor none_param () Param)
 (constructor bool_param (i64) Param)
 (constructor int_param (i64) Param)

@@ -27,8 +27,10 @@ def with_named_operators(rules: str, name: str) -> str:
 
     name: what these names begin with; the same operator always gets the same name.
 
-    >>> print(with_named_operators('(= v (apply (prim_with "sum(axis)" (int_param 0)) l))', "op"))
+    >>> text = with_named_operators('(= v (apply (prim_with "sum(axis)" (int_param 0)) l))', "op")
+    >>> print(text.replace(") (named", ")\\n(named"))
     (constructor op_f78536a0835cd8c3 () Op) (union (op_f78536a0835cd8c3) (prim_with "sum(axis)" (int_param 0)))
+    (named (op_f78536a0835cd8c3) "f78536a0835cd8c3")
     (= v (apply (op_f78536a0835cd8c3) l))
     """
     names: dict[str, Node] = {}
@@ -48,12 +50,15 @@ def with_named_operators(rules: str, name: str) -> str:
         begin, end = found.start(), _end(rules, found.start())
         parts += rules[at:begin], *(node_text(named(x)) for x in parsed(rules[begin:end]))
         at = end
-    declared = [f"(constructor {x[1:-1]} () {_sort(term)}) (union {x} {node_text(term)})" for x, term in names.items()]
+    declared = [_declared(x, term) for x, term in names.items()]
     return "\n".join([*declared, "".join(parts) + rules[at:]])
 
 
-def _sort(term: Node) -> str:
-    return "Op" if term[0] in ("prim_with", "vmap") else "Param"
+def _declared(name: str, term: Node) -> str:
+    """The commands that declare a name, and an operator's name as text, by which it is told (`operators_in_use`)."""
+    is_operator, text = term[0] in ("prim_with", "vmap"), node_text(term)
+    declared = f"(constructor {name[1:-1]} () {'Op' if is_operator else 'Param'}) (union {name} {text})"
+    return f'{declared} (named {name} "{digest(text)}")' if is_operator else declared
 
 
 def digest(text: str) -> str:

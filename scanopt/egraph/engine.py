@@ -25,6 +25,7 @@ from scanopt.egraph import engine_process
 from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine_messages import receive, send
 from scanopt.egraph.engine_process import CHECK_FAILED, KEPT
+from scanopt.egraph.operators_in_use import ASKING
 from scanopt.forks import STARTING
 from scanopt.records import dataclass
 
@@ -249,6 +250,11 @@ class Engine:
         Raises EngineError if a command is refused, MemoryError if memory is short.
         """
         return [RunReport(*x) for *x, _ in self._process.ask("run", text)]
+
+    def operators_in_use(self) -> frozenset[str]:
+        """The names of the operators that are applied to something (`operators_in_use`)."""
+        (_, rows) = self._process.ask("run", ASKING)
+        return frozenset(x.removeprefix('(used "').removesuffix('")') for x in rows)
 
     def round(
         self,

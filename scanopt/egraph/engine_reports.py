@@ -14,7 +14,12 @@ NOTHING: tuple[bool, dict[str, int], dict[str, float], int] = False, {}, {}, 0
 
 
 def plain(result: Any, timed: bool = True) -> Any:
-    """The report of a command as plain data, with seconds and the number of runs; None if it has no report."""
+    """The report of a command as plain data, with seconds and the number of runs; None if it has no report.
+
+    Of a command that prints rows, these as texts.
+    """
+    if (terms := getattr(result, "termdag", None)) is not None:
+        return [terms.to_string(row) for row, _ in result.terms]
     report = getattr(result, "report", None)
     if report is None:
         return None

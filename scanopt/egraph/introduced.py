@@ -6,7 +6,7 @@ longer than optimizing a small program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import field
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -18,6 +18,7 @@ from scanopt.calculus.law import Law
 from scanopt.calculus.term import operators_in
 from scanopt.egraph.kept_rules import kept
 from scanopt.egraph.loading import rows_of_operator
+from scanopt.egraph.operators_in_use import name_of
 from scanopt.egraph.rulebook import Same
 from scanopt.egraph.support_rules import machinery_rules
 from scanopt.records import dataclass
@@ -47,13 +48,18 @@ class Introduced:
         """A copy, for a trial in which other laws fire."""
         return Introduced(self.given, self.laws, {**self.operators}, {**self.known}, {*self.said})
 
-    def after(self, there: Set[str]) -> list[Given]:
-        """The facts to add once the tables `there` have rows, or may get some from rules of facts."""
-        brought = [op for op, rows in self._may_come if op not in self.operators and rows <= there]
+    def after(self, there: Set[str], in_use: Callable[[], Set[str]]) -> list[Given]:
+        """The facts to add once the tables `there` have rows, or may get some from rules of facts.
+
+        in_use: asks for the names of the operators in use (`operators_in_use`).
+        """
+        awaited = [(op, name) for op, rows, name in self._may_come if op not in self.operators and rows <= there]
+        names = in_use() if awaited else set[str]()
+        brought = [op for op, name in awaited if name in names]
         return self._new(brought) if brought else []
 
     @cached_property
-    def _may_come(self) -> Sequence[tuple[Op, frozenset[str]]]:
+    def _may_come(self) -> Sequence[tuple[Op, frozenset[str], str]]:
         return _rows_made(Same(self.laws))
 
     def _new(self, brought: Iterable[Op]) -> list[Given]:
@@ -71,15 +77,15 @@ class Introduced:
 
 
 @lru_cache(maxsize=8)
-def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str]]]:
-    """The operators that laws, and rules of facts, may bring, with the rows that these are looked up by."""
+def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str], str]]:
+    """The operators that laws, and rules of facts, may bring, with the rows that these are looked up by, and names."""
     some = [x for x in laws.objects if isinstance(x, Law)]
     return kept("operators that may come", [*some, *FACTS.values()], lambda: _rows_of_made(some))
 
 
-def _rows_of_made(laws: Iterable[Law]) -> Sequence[tuple[Op, frozenset[str]]]:
+def _rows_of_made(laws: Iterable[Law]) -> Sequence[tuple[Op, frozenset[str], str]]:
     made = dict.fromkeys((*(op for x in laws for op in x.operators), *made_by_rules(len(FACTS))))
-    return [(op, rows_of_operator(op)) for op in made if isinstance(op, Op)]
+    return [(op, rows_of_operator(op), name_of(op)) for op in made if isinstance(op, Op)]
 
 
 @lru_cache(maxsize=2)

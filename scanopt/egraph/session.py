@@ -176,7 +176,7 @@ class EGraph:
         self._consts.update(self.program.consts)
         rows.integers()
         loaded.running.know(rows.there())
-        self._load_rows(loaded.introduced.after(loaded.running.there))
+        self._load_rows([])
 
     def _load_rows(self, given: Iterable[Given]) -> None:
         """Load what is not loaded yet, and these facts."""
@@ -190,13 +190,11 @@ class EGraph:
         """Give the facts of operators that laws have brought; return whether there are any."""
         loaded = self._loaded
         loaded.running.fired(matches)
-        given = loaded.introduced.after(loaded.running.there)
+        given = loaded.introduced.after(loaded.running.there, self._engine.operators_in_use)
         if not given:
             return False
         known = {*loaded.rows.ops}
-        while given:  # with their tables more rules may fire
-            self._load_rows(given)
-            given = loaded.introduced.after(loaded.running.there)
+        self._load_rows(given)
         made = [value for value in loaded.folded.values() if value is not None]
         self._tell(roles(made, [op for op in loaded.rows.ops if op not in known], self._dtypes))
         return True

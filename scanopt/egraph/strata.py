@@ -129,7 +129,7 @@ def rules_of(text: str, tables: Collection[str] = ()) -> list[RuleTables]:
 
 def _names(text: str) -> dict[str, str]:
     """The operators that have names (see `ground`)."""
-    return dict(re.findall(r"^\(constructor (\S+) \(\) Op\) \(union \(\1\) (.+)\)$", text, re.MULTILINE))
+    return dict(re.findall(r"^\(constructor (\S+) \(\) Op\) \(union \(\1\) (.+)\) \(named .+\)$", text, re.MULTILINE))
 
 
 def tables_of(text: str) -> list[str]:
