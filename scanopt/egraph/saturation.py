@@ -98,7 +98,7 @@ class _Watch:
     ) -> None:
         self._wanted = wanted
         self._laws = laws
-        self._makers = [x.name for x in laws if x.makes_forms]
+        self._makers = frozenset(x.name for x in laws if x.makes_forms)
         self._limits = seconds, nodes, rounds
         self._start = time.perf_counter()
         self._quiet: frozenset[str] = frozenset()  # laws that found nothing since the last change
@@ -119,7 +119,7 @@ class _Watch:
             self._seconds[name] += t
         self._growth.append(done.size)
         self._rounds.append(done.matches)
-        self._found.append(sum(done.matches.get(name, 0) for name in self._makers))
+        self._found.append(sum(self._made(done.matches).values()))
         self._quiet = frozenset() if done.changed else self._quiet | names
         if not done.changed and self._quiet >= self._wanted - self.aside:
             everything = len(self._wanted) == len(self._laws)
@@ -147,9 +147,13 @@ class _Watch:
         Laws that only move something along the program would have reached its end by then.
         """
         grown = self._growth[-1] - (self._growth[-2] if len(self._growth) > 1 else 0)
-        self._kinds.append((grown, *((name, n) for name in self._makers if (n := matches.get(name)))))
+        self._kinds.append((grown, frozenset(self._made(matches).items())))
         alike = len(self._kinds) == self._long and len({*self._kinds}) <= _ALIKE
         return alike and all(some > 0 for some, *_ in self._kinds)
+
+    def _made(self, matches: Mapping[str, int]) -> dict[str, int]:
+        """The matches of laws that make forms."""
+        return {name: n for name, n in matches.items() if n and name in self._makers}
 
     def _new(self) -> float:
         """The share of expected matches assumed to make new forms: twice that of the last round, at most `_NEW`."""
@@ -161,7 +165,8 @@ class _Watch:
 
         Laws that only unite existing forms go on: they add no forms.
         """
-        found = Counter({name: matches.get(name, 0) for name in self._makers})
+        made = self._made(matches)
+        found = Counter({x.name: made[x.name] for x in self._laws if x.name in made})
         left = total = found.total()
         for name, count in found.most_common():
             if 4 * left > total and count:
