@@ -61,7 +61,7 @@ def sum_of_products_of_entries(x: Value, y: Value, d: Text) -> Equation:
     stepwise=True,
     enabling=True,
     example=lambda x: (T.exp(x) ** 2).sum(),
-    never=(lambda X: (X**2).sum(axis=0), lambda p: (p**2).sum(), lambda x: (x**2).mean()),
+    never=(lambda X: (X**2).sum(axis=0), lambda p: (p**2).sum(), lambda x: T.exp(x).sum()),
 )
 def sum_of_squares(x: Value) -> Equation:
     """(x ** 2).sum() = x @ x, for vectors."""
