@@ -158,7 +158,7 @@ def greatest_of_one(op: Op, h: Op, x: Value) -> Equation:
     example=(lambda x: T.expand_dims(T.exp(x), 0).mean(axis=0), lambda X: T.exp(X)[:, None].sum(axis=1)),
     never=(
         lambda x: T.expand_dims(x, 0).sum(axis=1),
-        lambda x: T.expand_dims(x, 0).var(axis=0),
+        lambda x: T.expand_dims(x, 0).argmax(axis=0),
         lambda p: T.expand_dims(T.cast(p, "int8"), 0).sum(axis=0),
         lambda x: T.expand_dims(T.cast(x, "complex64") * _INFINITE, 0).prod(axis=0).real,
     ),
