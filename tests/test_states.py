@@ -96,6 +96,7 @@ def test_a_state_that_does_not_forget() -> None:
     assert states(checked(*reading(lambda v, r, s: T.tanh(v + r), dict(initial=T.stack([a, b]), taps=[-2, -1])))) == 1
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")  # a kernel with a state of complex numbers takes as long as without
 @pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "complex128"])
 def test_states_of_other_types(dtype: str) -> None:
     start = T.cast(a, dtype)

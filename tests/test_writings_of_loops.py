@@ -104,6 +104,24 @@ def test_a_last_step_that_leaves_out_a_state(n: int, fp: str) -> None:
         np.testing.assert_allclose(f(values, 1), f.unoptimized(values, 1), rtol=0 if fp == "exact" else 1e-12)
 
 
+@pytest.mark.parametrize("values", [40, 400])
+def test_a_last_step_that_leaves_out_a_long_chain(values: int) -> None:
+    """Of a state whose update takes many operators, what it would become is not looked for: there is no end to it."""
+    X = T.dvector("X")
+
+    def step(v: Any, s: Any, r: Any) -> list[Any]:
+        later = r
+        for k in range(values):
+            later = T.sin(later) + v * k
+        return [T.tanh(s + r) * v, later]
+
+    traces = scanopt.scan(step, X[:-1], [X[0], X[0]])[0]
+    out = T.concatenate([traces[0], step(X[-1], traces[0][-1], traces[1][-1])[0][None]])
+    f = scanopt.function([X], out)
+    x = np.random.default_rng(0).uniform(-1, 1, 5)
+    np.testing.assert_allclose(f(x), f.unoptimized(x), rtol=1e-9)
+
+
 @pytest.mark.parametrize("shape", [(0,), (1,), (2,), (5,), (0, 3), (1, 0), (3, 1), (4, 5)])
 def test_rows_and_columns_that_are_rolled(shape: tuple[int, ...]) -> None:
     x, values = T.tensor("float64", (None,) * len(shape)), np.random.default_rng(0).normal(size=shape)

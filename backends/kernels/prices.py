@@ -92,6 +92,8 @@ class KernelCosts(CostTable):
         if kind == "product" and _has_vector(work):  # its factors are read from memory, no loop computes their elements
             each = self.element["product of a vector"]
             call += self.far * sum(max(0.0, bytes_of(x) - CACHE) for x in work.args)
+        if kind == "gather" and op.name == "getitem" and len(op.options["index"]) < work.args[0].ndim:
+            each = self.element["gathered row"]  # its elements lie side by side
         if kind == "arith" and form == "plain":
             each *= max([1.0, *(_itemsize(x.dtype) / _itemsize(work.out.dtype) for x in work.args)])
         return call + each * elements(work, kind) + (self.kind["step"] * _steps(work) if kind == "cumulative" else 0.0)
@@ -154,7 +156,7 @@ KERNELS = KernelCosts(
     },
     element={
         "free": 0.0, "entry": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
-        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
+        "memory": 0.3, "gather": 0.8, "gathered row": 0.1, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
         "stack": 0.1, "cumulative": 1.0, "eights": 0.6, "running": 0.85,
         "system": 0.13, "small system": 1.5, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },

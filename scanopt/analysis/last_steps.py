@@ -17,7 +17,7 @@ from scanopt.calculus.forms import Form
 __all__ = ["with_last_steps"]
 
 _MOST = 60
-"""The most terms that are added to a program."""
+"""The most values of a loop that are computed once more."""
 
 
 def with_last_steps(g: Encoded) -> Encoded:
@@ -42,6 +42,7 @@ class _LastStep:
         self._states = [f.state for a, _ in pairs if (f := g.classes[a][0]).kind == "delay"]
         self._ids = {f: i for i, f in g.forms()}
         self._next = 1 + max(g.classes, default=-1)
+        self._left = _MOST
 
     def added(self) -> Encoded | None:
         """The program with these terms, if there are any and they are known; else None."""
@@ -50,20 +51,20 @@ class _LastStep:
             for u in self.g.states[s].updates:
                 if u not in self._after:
                     new = self._one_later(u)
-                    if new is None or self._next > _MOST + max(self._ids.values()):
+                    if new is None:
                         return None
                     found.append((self._c, u, new))
         self.g.last_steps = [*self.g.last_steps, *found]
         return self.g if found else None
 
     def _one_later(self, a: int) -> int | None:
-        """The term of a value of the loop in the step after it; None if it may raise or is not known."""
-        if a not in self._after:
-            found = self._made(self.g.classes[a][0], self.g.types[a])
-            if found is None:
-                return None
-            self._after[a] = found
-        return self._after[a]
+        """The term of a value of the loop in the step after it; None if it may raise, is not known, or there are many.
+        """
+        if a not in self._after and self._left:
+            self._left -= 1
+            if (found := self._made(self.g.classes[a][0], self.g.types[a])) is not None:
+                self._after[a] = found
+        return self._after.get(a)
 
     def _made(self, f: Form, type: TensorType) -> int | None:
         if f.kind == "apply" and isinstance(f.operator, Op) and not f.operator.can_raise:

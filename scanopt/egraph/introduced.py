@@ -48,13 +48,14 @@ class Introduced:
         """A copy, for a trial in which other laws fire."""
         return Introduced(self.given, self.laws, {**self.operators}, {**self.known}, {*self.said})
 
-    def after(self, there: Set[str], in_use: Callable[[], Set[str]]) -> list[Given]:
+    def after(self, there: Set[str], in_use: Callable[[], Set[str]] | None = None) -> list[Given]:
         """The facts to add once the tables `there` have rows, or may get some from rules of facts.
 
-        in_use: asks for the names of the operators in use (`operators_in_use`).
+        in_use: asks for the names of the operators in use (`operators_in_use`); without it, as before the first round,
+        the facts of all operators that may come are added.
         """
         awaited = [(op, name) for op, rows, name in self._may_come if op not in self.operators and rows <= there]
-        names = in_use() if awaited else set[str]()
+        names = in_use() if awaited and in_use is not None else {name for _, name in awaited}
         brought = [op for op, name in awaited if name in names]
         return self._new(brought) if brought else []
 

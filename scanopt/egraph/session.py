@@ -176,7 +176,7 @@ class EGraph:
         self._consts.update(self.program.consts)
         rows.integers()
         loaded.running.know(rows.there())
-        self._load_rows([])
+        self._load_rows(loaded.introduced.after(loaded.running.there))
 
     def _load_rows(self, given: Iterable[Given]) -> None:
         """Load what is not loaded yet, and these facts."""
