@@ -10,12 +10,12 @@ from scanopt.array.op import Op
 from scanopt.calculus.ground import digest
 from scanopt.calculus.terms import prim
 
-__all__ = ["ASKING", "in_use_text", "name_of"]
+__all__ = ["ASKING", "IN_USE", "name_of"]
 
 ASKING = "(run-schedule (saturate (run noticing)))\n(print-function used 1000000)"
 """The commands that tell the names."""
 
-_RULES = """
+IN_USE = """
 (relation in_use (Op))
 (relation used (String))
 (ruleset noticing)
@@ -24,11 +24,7 @@ _RULES = """
 (rule ((in_use o) (= o (prim s))) ((used s)) :ruleset noticing)
 (rule ((in_use o) (named o s)) ((used s)) :ruleset noticing)
 """
-
-
-def in_use_text() -> str:
-    """The rules that find the names."""
-    return _RULES
+"""The rules that find the names."""
 
 
 def name_of(op: Op) -> str:

@@ -14,7 +14,7 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.kept_rules import kept
 from scanopt.egraph.loading import load_text
-from scanopt.egraph.operators_in_use import in_use_text
+from scanopt.egraph.operators_in_use import IN_USE
 from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.relation_files import quoted
 from scanopt.egraph.strata import (
@@ -84,7 +84,7 @@ def _rules_text(same: Same, facts: Same, noted: bool) -> str:
 def _text(laws: Sequence[Law], noted: bool) -> str:
     rules = [_ruleset(x, f"law_{x.name}") for x in laws]
     notes = [notes_text(laws)] if noted else []
-    text = with_types_compared("\n".join([facts_text(), load_text(), machinery_text(), in_use_text(), *rules, *notes]))
+    text = with_types_compared("\n".join([facts_text(), load_text(), machinery_text(), IN_USE, *rules, *notes]))
     named = with_named_operators(text, "op")
     return one_by_one(one_by_one(f"{DECLARATIONS}\n{named}", "facts", ALL_FACTS), "load", "all_load")
 
