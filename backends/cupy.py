@@ -22,7 +22,7 @@ from scanopt.backends.device_operators import Watch, bind_on_device
 from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import DeviceLimits, Launcher
 from scanopt.backends.kernels.device_predictions import DevicePredictions
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.predicted import Known
 from scanopt.backends.recurrence_kernels import LinearRecurrences
 from scanopt.backends.stream_capture import StreamCapture

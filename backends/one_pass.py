@@ -25,7 +25,7 @@ from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import HEAD
 from scanopt.backends.kernels.device_plans import Launcher
 from scanopt.backends.kernels.fetched_rows import FETCHING
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.records import dataclass
 
 __all__ = ["Shape", "Tiles", "one_pass", "shape_of", "text"]

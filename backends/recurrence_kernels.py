@@ -20,7 +20,7 @@ from scanopt.array.numerics.running import aligned
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import HEAD
 from scanopt.backends.kernels.device_plans import Launcher
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.one_pass import Shape, one_pass, shape_of
 from scanopt.backends.one_pass import text as one_pass_text
 

@@ -33,6 +33,8 @@ FEATURES = {
     "as_jax": "scanopt.bridges.jaxprs.writing",
     "to_onnx": "scanopt.bridges.onnx_models.writing",
     "map_blocks": "scanopt.scale.dask_arrays",
+    "record": "scanopt.compilation.explanation",
+    "told": "scanopt.compilation.explanation",
     "IdleLaws": "scanopt.lab.law_probe",
     "growth": "scanopt.lab.growth",
     "why_not": "scanopt.lab.why_not",

@@ -9,6 +9,8 @@ from scanopt.array.standard import namespace as namespace
 from scanopt.array.variable import Variable as Variable
 from scanopt.bridges.jaxprs.writing import as_jax as as_jax
 from scanopt.bridges.onnx_models.writing import to_onnx as to_onnx
+from scanopt.compilation.explanation import record as record
+from scanopt.compilation.explanation import told as told
 from scanopt.compilation.function import function as function
 from scanopt.egraph.queries import queries as queries
 from scanopt.history.document import history as history

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 
@@ -23,11 +24,21 @@ def installation() -> str:
     "" where that is not known: the library does not consist of files, or one of them has changed since it was loaded.
     """
     places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
-    ours = sorted(os.path.join(folder, n) for p in places for folder, _, names in os.walk(p) for n in names)
+    found = {path: about for place in places for path, about in _sources(place)}
     others = [spec.origin for name in ("egglog", "scipy") if (spec := find_spec(name)) and spec.origin]
-    found = {path: os.stat(path) for path in (*ours, *others) if path.endswith(".py")}
+    found |= {path: os.stat(path) for path in others}
     if not found or max(x.st_mtime for x in found.values()) > _LOADED:
         return ""
     machine = os.uname().machine if hasattr(os, "uname") else sys.platform
-    stamps = [f"{path} {about.st_size} {about.st_mtime_ns}" for path, about in found.items()]
+    stamps = [f"{path} {about.st_size} {about.st_mtime_ns}" for path, about in sorted(found.items())]
     return "\n".join([sys.version, np.__version__, machine, *stamps])
+
+
+def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The source files below a folder, and what the system says of each."""
+    with os.scandir(folder) as entries:
+        for x in entries:
+            if x.name.endswith(".py"):
+                yield x.path, x.stat()
+            elif x.name != "__pycache__" and x.is_dir():
+                yield from _sources(x.path)

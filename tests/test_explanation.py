@@ -15,7 +15,8 @@ import scanopt.tensor as T
 from scanopt.backends import executor
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.compilation.explanation import Explanation, explain
-from scanopt.compilation.optimize import Settings, optimize
+from scanopt.compilation.optimize import optimize
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.derivation import Look, derivation
 from scanopt.egraph.encode import encode
 from scanopt.interpreter import interpret

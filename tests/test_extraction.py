@@ -22,7 +22,8 @@ from scanopt.backends import executor
 from scanopt.backends.kernels.prices import KERNELS
 from scanopt.calculus.law import Equation, Law, law, select, standard_laws
 from scanopt.calculus.terms import Op, Value, apply, ops
-from scanopt.compilation.optimize import Settings, as_written, optimize
+from scanopt.compilation.optimize import as_written, optimize
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph, Limits, UnsoundLawError
 from scanopt.extraction.branch_and_bound import cheaper

@@ -18,7 +18,7 @@ from scanopt.backends import executor
 from scanopt.backends.kernels import build, cache
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.compilers import Compiler, compiler
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
 TEXT = f"long long {NAME}(char **G, const long long *N, void **F) {{ return %d; }}\n"

@@ -8,7 +8,7 @@ from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 
 RNG = np.random.default_rng(8)
 

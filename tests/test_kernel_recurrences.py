@@ -17,8 +17,8 @@ from scanopt.array.op import Op
 from scanopt.array.variable import Variable, apply
 from scanopt.backends import executor
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.kernels.prices import KERNELS
-from scanopt.backends.kernels.print_c import NAME
 from scanopt.program.ir import Program
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")

@@ -12,7 +12,7 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import Equation, standard_laws
 from scanopt.calculus.terms import Int, Value, ops
-from scanopt.compilation.optimize import Settings
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.saturation import Limits
 from scanopt.facts.values import less, of_dtype, same_type
 from scanopt.lab.law_probe import probe

@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from scanopt.backends.kernels import cache
-from scanopt.backends.kernels.compilers import Compiler, compiler
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.compilers import LONGEST, Compiler, compiler
+from scanopt.backends.kernels.ir import NAME
 from scanopt.forks import lock
 from scanopt.records import dataclass
 
-__all__ = ["LONGEST", "Build", "wait_for_builds"]
+__all__ = ["Build", "wait_for_builds"]
 
-LONGEST = 120.0
-"""Seconds after which a compiler is stopped."""
 _RUNNING: set[Build] = set()
 _FOREIGN: list[_Run] = []
 """Compilers that the process started from which this one was forked; this process must not wait for them."""

@@ -14,8 +14,10 @@ from pathlib import Path
 from scanopt.backends.kernels.numpy_loops import available
 from scanopt.records import dataclass
 
-__all__ = ["Compiler", "compiler"]
+__all__ = ["LONGEST", "Compiler", "compiler"]
 
+LONGEST = 120.0
+"""Seconds after which a compiler is stopped."""
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
     "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-tree-slp-vectorize",

@@ -17,16 +17,18 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanopt.backends.kernels import result_memory
 from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.kernels.numpy_table import entry_of
-from scanopt.backends.kernels.plans import Plan
-from scanopt.backends.kernels.print_c import NAME
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.backends.kernels.plans import Plan
 
 __all__ = ["Entry", "can_enter"]
 
@@ -319,7 +321,7 @@ class Entry:
     dtypes: tuple[str, ...]
     single: bool
     plans: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
-    known: list[Plan] = field(default_factory=list[Plan])
+    known: list[Plan] = field(default_factory=list)
     function: Any = None
     limits: Callable[[Sequence[Array]], Mapping[int, tuple[int, int]]] = field(default=lambda values: {})
     owner: type | None = None

@@ -64,8 +64,9 @@ class Kernels:
         return np
 
     def load(self) -> None:
-        """Import what `compile` needs, so that it can be done while something else starts."""
+        """Import what `compile` needs, and kernels, so that it can be done while something else starts."""
         from scanopt.backends import compiled  # noqa: F401
+        from scanopt.backends.kernels import choice, planner  # noqa: F401
 
     def compile(self, program: Program) -> Compiled:
         """Compile the program as array steps and kernels.

@@ -11,6 +11,7 @@ from scanopt.records import dataclass
 
 __all__ = [
     "INDEX",
+    "NAME",
     "ONE",
     "ZERO",
     "Break",
@@ -41,6 +42,8 @@ __all__ = [
 
 INDEX = "int64"
 """The dtype of lengths and indices."""
+NAME = "scanopt_kernel"
+"""The name of a kernel in its text."""
 
 
 @dataclass(frozen=True)

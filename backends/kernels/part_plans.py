@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.bodies import Body
-from scanopt.backends.kernels.build import LONGEST
+from scanopt.backends.kernels.compilers import LONGEST
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none

@@ -21,6 +21,7 @@ from scanopt.backends.kernels.decisions import decided_until
 from scanopt.backends.kernels.direct_calls import direct_test, directly
 from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
+    NAME,
     ZERO,
     Break,
     Cast,
@@ -69,9 +70,7 @@ from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.vector_text import dot_text
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
 
-__all__ = ["NAME", "Printer", "bare", "c_text"]
-
-NAME = "scanopt_kernel"
+__all__ = ["Printer", "bare", "c_text"]
 
 
 def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> str:

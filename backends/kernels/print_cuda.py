@@ -13,6 +13,7 @@ from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
 from scanopt.backends.kernels.fetched_rows import rows_read
 from scanopt.backends.kernels.ir import (
+    NAME,
     ZERO,
     Declare,
     Do,
@@ -29,7 +30,7 @@ from scanopt.backends.kernels.ir import (
     Store,
 )  # fmt: skip
 from scanopt.backends.kernels.nodes import NoForm
-from scanopt.backends.kernels.print_c import NAME, Printer, bare
+from scanopt.backends.kernels.print_c import Printer, bare
 from scanopt.backends.kernels.recipe import Recipe
 
 __all__ = [

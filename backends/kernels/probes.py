@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanopt.backends.kernels.cuda_operations import HEAD, functor
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.kernels.print_grid import GRID_HEAD
 from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, ROWS_HEAD
 from scanopt.backends.kernels.shared_memory import HELD

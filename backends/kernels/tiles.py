@@ -20,7 +20,7 @@ import numpy as np
 
 from scanopt.backends.kernels import tile_sums
 from scanopt.backends.kernels.build import Build
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.tile_text import HEAD, PRODUCTS, SPACE, TYPES, VECTOR_TYPES
 from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of

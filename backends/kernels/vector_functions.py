@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.build import Build
-from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.ir import NAME
 from scanopt.backends.kernels.processor import has
 from scanopt.backends.kernels.trials import call_of, least_seconds, same_bits
 from scanopt.backends.kernels.vector_errors import ERRORS

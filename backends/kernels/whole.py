@@ -9,25 +9,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import MOST_ROOM, Body, walk
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.build import LONGEST
-from scanopt.backends.kernels.entry import Entry
+from scanopt.backends.kernels.compilers import LONGEST
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.plan_cache import PLANS, Key
-from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.prices import MOST_SCRATCH
-from scanopt.backends.kernels.runtime import WORTH, Planner
+from scanopt.backends.kernels.runtime import WORTH
 from scanopt.backends.kernels.workers import Threads
+from scanopt.forks import once
 from scanopt.program.ir import Keep, Loop, Program, Step
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.backends.kernels.entry import Entry
+    from scanopt.backends.kernels.planner import Planner
+    from scanopt.backends.kernels.plans import Plan
 
 __all__ = ["ProgramKernel", "program_body", "single_step"]
 
@@ -78,15 +82,21 @@ class ProgramKernel:
     constants: Mapping[str, Array]
     threads: Threads = field(default_factory=Threads)
     spent: float = 0.0
-    entries: list[Entry] = field(default_factory=list[Entry])
+    entries: list[Entry] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.planner = Planner(self.body, self.threads)
         places = {name: i for i, name in enumerate(self.inputs)}
         self._outer = [(places.get(name, -1), self.constants.get(name)) for name in self.body.outer]
         loops = [n.loop for n in walk(self.body.root.nodes) if isinstance(n, Nested)]
         self.kept = threading.local() if any(x.keep_buffers for x in loops) else None
         self._counts = [i for i, name in enumerate(self.body.outer) if name in self.body.counts]
+
+    @once
+    def planner(self) -> Planner:
+        """The kernels that were made, and makes more."""
+        from scanopt.backends.kernels.planner import Planner
+
+        return Planner(self.body, self.threads)
 
     def __call__(self, values: Sequence[Any]) -> list[Array] | None:
         """Run the program on arguments of the dtypes of its inputs; return its results, or None for array steps."""

@@ -58,8 +58,7 @@ class _LastStep:
         return self.g if found else None
 
     def _one_later(self, a: int) -> int | None:
-        """The term of a value of the loop in the step after it; None if it may raise, is not known, or there are many.
-        """
+        """The term of a value of the loop in the step after it; None if it may raise, is not known, or is too long."""
         if a not in self._after and self._left:
             self._left -= 1
             if (found := self._made(self.g.classes[a][0], self.g.types[a])) is not None:

@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
-from operator import is_
 from types import ModuleType
 from typing import Any
 
 from scanopt.array.op import Op as Operator
 from scanopt.calculus.condition import FACTS, Condition, parameters
+from scanopt.calculus.pattern import numbered
 from scanopt.calculus.term import NO_NUMBER, operators_in
-from scanopt.calculus.terms import Atom, Int, Term
+from scanopt.calculus.terms import Atom, Term
 from scanopt.calculus.well_formed import complaint
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
@@ -32,8 +32,8 @@ from scanopt.pauses import without_collections
 from scanopt.records import dataclass
 
 __all__ = [
-    "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered",
-    "ruleset", "select", "standard_laws",
+    "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "listed_laws", "listed_names",
+    "named_laws", "registered", "ruleset", "select", "standard_laws",
 ]  # fmt: skip
 
 INPLACE = "inplace"
@@ -160,21 +160,6 @@ class Law:
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"
-
-
-def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
-    """Replace the integers that are computed in a right side by names; return it, and the name of each integer.
-
-    Computed by the query, an integer that does not fit into 64 bits makes no match; computed in the right side, it
-    would end the run.
-    """
-    known = {} if numbers is None else numbers
-    if isinstance(x, Int) and x.args is not None:
-        return known.setdefault(x, Int(f"number{len(known)}_")), known
-    if x.args is None:
-        return x, known
-    args = tuple([numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args])
-    return (x if all(map(is_, args, x.args)) else replace(x, args=args)), known
 
 
 def law(
@@ -320,18 +305,33 @@ def known_laws(extra: Iterable[Law] = ()) -> tuple[Law, ...]:
     >>> len(known_laws()) == len(standard_laws())
     True
     """
-    if isinstance(extra, Law):
-        raise TypeError(f"rules must be a list of laws: write rules=[{extra.name}]")
-    if not isinstance(extra, Iterable):
-        raise TypeError(f"rules must be a list of laws, found {extra!r}")
+    own = listed_laws(extra)
     laws = {x.name: x for x in standard_laws()}
-    for x in extra:
-        if not isinstance(x, Law):
-            raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
+    for x in own:
         if x.name in laws:
             raise ValueError(f"rules holds a law named {x.name!r}, and there is one of that name already")
         laws[x.name] = x
     return tuple(laws.values())
+
+
+def listed_laws(rules: Iterable[Law]) -> tuple[Law, ...]:
+    """The laws in a list.  Raises TypeError for anything else, and for a rule that is not a law."""
+    if isinstance(rules, Law):
+        raise TypeError(f"rules must be a list of laws: write rules=[{rules.name}]")
+    if not isinstance(rules, Iterable):
+        raise TypeError(f"rules must be a list of laws, found {rules!r}")
+    found = tuple(rules)
+    for x in found:
+        if not isinstance(x, Law):
+            raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
+    return found
+
+
+def listed_names(exclude: Iterable[str]) -> tuple[str, ...]:
+    """The names in a list of laws and rulesets to leave out.  Raises TypeError for anything but a list."""
+    if isinstance(exclude, str) or not isinstance(exclude, Iterable):
+        raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
+    return tuple(exclude)
 
 
 def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
@@ -379,9 +379,7 @@ def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = (
         raise ValueError(
             f"fp must be one of {', '.join(LICENCES)}, found {fp!r}{f'; did you mean {near[0]!r}?' if near else ''}"
         )
-    if isinstance(exclude, str) or not isinstance(exclude, Iterable):
-        raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
-    excluded = set(exclude)
+    excluded = set(listed_names(exclude))
     known = {n for x in laws for n in (x.name, x.ruleset)} | {INPLACE}
     if unknown := excluded - known:
         near = sorted({n for name in unknown for n in get_close_matches(str(name), known, 3)})

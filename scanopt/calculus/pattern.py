@@ -6,13 +6,15 @@ How values and operators are written is in `term`, the constructors are in `term
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from operator import is_
 
 from scanopt.calculus.declarations import APPLIED, LISTED
 from scanopt.records import dataclass
 
 __all__ = [
     "SPECIAL", "Args", "Atom", "Clock", "Int", "Move", "Param", "State", "Term", "Text", "egglog_text", "elements",
-    "number_text",
+    "number_text", "numbered",
 ]  # fmt: skip
 
 
@@ -202,3 +204,18 @@ class Int(Term):
 
     def __lt__(self, other: Int | int) -> Atom:
         return Atom("<", (self, other))
+
+
+def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
+    """Replace the integers that are computed in a right side by names; return it, and the name of each integer.
+
+    Computed by the query, an integer that does not fit into 64 bits makes no match; computed in the right side, it
+    would end the run.
+    """
+    known = {} if numbers is None else numbers
+    if isinstance(x, Int) and x.args is not None:
+        return known.setdefault(x, Int(f"number{len(known)}_")), known
+    if x.args is None:
+        return x, known
+    args = tuple([numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args])
+    return (x if all(map(is_, args, x.args)) else replace(x, args=args)), known

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scanopt.analysis.counting import counting_inputs
-from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.op import Operand
 from scanopt.calculus.forms import TermGraph
 from scanopt.compilation.magnitudes import Magnitudes
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.compilation.report import Report
-from scanopt.extraction.resizing import MANY, Chosen
 from scanopt.forks import once
 from scanopt.program.ir import Program
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.extraction.resizing import Chosen
 
 __all__ = ["Alternatives", "Known", "alternatives_of"]
 
@@ -67,6 +67,10 @@ class Known:
 
 def alternatives_of(plan: OptimizationPlan) -> Alternatives | None:
     """The alternatives of an optimized plan; None where no call can differ or a search would take too long."""
+    from scanopt.analysis.counting import counting_inputs
+    from scanopt.analysis.sizes import Sizes, example_operands
+    from scanopt.extraction.resizing import MANY, Chosen
+
     done = plan.done
     if done.egraph.size > MANY:
         return None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from scanopt.array.variable import SharedVariable, describe
-from scanopt.compilation.optimize import Optimized
-from scanopt.extraction.memory_budget import fits
 from scanopt.loops.location import user_location, warn_at
 from scanopt.loops.node import Scan
 from scanopt.memory import bytes_text
+
+if TYPE_CHECKING:
+    from scanopt.compilation.optimize import Optimized
 
 __all__ = ["warn_of_memory", "warn_of_streams"]
 
 
 def warn_of_memory(done: Optimized) -> None:
     """Warn, at the user's line, if no program stays within the memory budget."""
+    from scanopt.extraction.memory_budget import fits
+
     if fits(done.extraction, done.budget):
         return
     least, allowed = bytes_text(done.extraction.peak), bytes_text(done.budget)

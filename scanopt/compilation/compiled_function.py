@@ -11,30 +11,29 @@ from typing import TYPE_CHECKING, Any
 from scanopt import features
 from scanopt.array.variable import SharedVariable
 from scanopt.calculus.forms import TermGraph
-from scanopt.calculus.law import INPLACE, Law, named_laws
+from scanopt.calculus.law import Law
 from scanopt.compilation.alternatives import Alternatives, Known, alternatives_of
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory
-from scanopt.compilation.explanation import Explanation, Recording, record, told
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.compilation.regions import Regions
 from scanopt.compilation.report import Report
 from scanopt.config import config
 from scanopt.displayed import Displayed
 from scanopt.extraction.calibrated_cost import unit_of
-from scanopt.extraction.extract import Extraction
 from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
 from scanopt.loops.profile import FunctionProfile
 from scanopt.pauses import without_collections
 from scanopt.program.ir import Program
-from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.storage.placement import keep_storage, storage_of
 from scanopt.program.storage.rules import storage_rules
 
 if TYPE_CHECKING:
+    from scanopt.compilation.explanation import Explanation, Recording
+    from scanopt.extraction.extract import Extraction
     from scanopt.lab.growth import Growth
     from scanopt.lab.why_not import WhyNot
 
@@ -170,10 +169,7 @@ class Function(Runnable, Displayed):
         >>> f.cost < f.without("algebra").cost
         True
         """
-        plan = self._plan
-        left_out = {x.name for name in names if name != INPLACE for x in named_laws(plan.known, name)}
-        laws = tuple(x for x in plan.laws if x.name not in left_out)
-        made = Function(plan.with_laws(laws, INPLACE not in names), self.name)
+        made = Function(self._plan.without(names), self.name)
         made.last_call = self.last_call
         return made
 
@@ -213,6 +209,8 @@ class Function(Runnable, Displayed):
         return self._lowered(self._plan.written)
 
     def _lowered(self, extraction: Extraction) -> Program:
+        from scanopt.program.lower import lower
+
         settings = self._plan.settings
         made = lower(extraction, self.fp == "exact", settings.matmul_precision)
         if not settings.in_place:
@@ -292,14 +290,14 @@ class Function(Runnable, Displayed):
 
     @once
     def _explanation(self) -> Explanation:
-        return told(self.recording)
+        return features.told(self.recording)
 
     @once
     def recording(self) -> Recording:
         """The optimization run once more with the engine recording: the source of `explain` and `history`."""
         p = self._plan
         asking = features.IdleLaws(p.known)
-        return record(p.program, p.laws, p.settings, asking, p.found)
+        return features.record(p.program, p.laws, p.settings, asking, p.found)
 
     def history(self, measure: bool = False) -> dict[str, Any]:
         """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.

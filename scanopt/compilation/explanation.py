@@ -16,7 +16,8 @@ from dataclasses import replace
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law
-from scanopt.compilation.optimize import Asking, Optimized, Settings, as_written, optimize
+from scanopt.compilation.optimize import Asking, Optimized, as_written, optimize
+from scanopt.compilation.settings import Settings
 from scanopt.displayed import Displayed
 from scanopt.egraph.derivation import Derivation, derivation
 from scanopt.extraction.extract import Extraction, cheap

@@ -9,16 +9,16 @@ from typing import Any
 
 from scanopt.array.variable import SharedVariable
 from scanopt.backends import executor
-from scanopt.calculus.law import INPLACE, Law, allowed, known_laws
+from scanopt.calculus.law import Law, listed_laws, listed_names
 from scanopt.compilation.cautions import warn_of_streams
+from scanopt.compilation.chosen_laws import ChosenLaws
 from scanopt.compilation.compiled_function import Function, watched
-from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
 from scanopt.compilation.program_cache import file_of, keep_program, kept_program
-from scanopt.compilation.signature import Signature, signature
+from scanopt.compilation.settings import Settings
+from scanopt.compilation.signature import signature
 from scanopt.compilation.threads import threads_of
 from scanopt.config import config
-from scanopt.egraph.engine import begin_to_start
 from scanopt.egraph.schedule import Schedule, as_schedule
 from scanopt.extraction.calibrated_cost import as_cost
 from scanopt.extraction.cost import CostModel
@@ -80,14 +80,14 @@ def function(
     >>> function([x], (x * x).sum())([1.0, 2.0])
     array(5.)
     """
-    chosen, known, order = as_mode(config.mode if mode is None else mode), known_laws(rules), as_schedule(schedule)
+    chosen, own, order = as_mode(config.mode if mode is None else mode), listed_laws(rules), as_schedule(schedule)
     title = _profiled(config.profile if profile is None else profile, name)
     made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates)
-    modes = _modes(chosen, made_of, known, order)
-    laws, in_place = _permitted(known, modes, fp, exclude)
-    settings = _settings(fp, _costs(cost, backend), order, in_place, _limit(memory, backend))
+    modes = (chosen, *(node.mode for node in loops_of(made_of.results) if node.mode is not None))
+    laws = ChosenLaws(own, fp, listed_names(exclude), modes, order)
+    settings = _settings(fp, _costs(cost, backend), order, laws.in_place, _limit(memory, backend))
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
-    run = chosen, known, bool(title), _adapts(adapt), threads_of(threads)
+    run = chosen, bool(title), _adapts(adapt), threads_of(threads)
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
     asked = Request(made_of, laws, settings, backend, values, optimizes, *run)
     return watched(_made(OptimizationPlan(asked), name, title))
@@ -112,30 +112,22 @@ def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
     """The function of a plan, its program read from disk if it was optimized before, and kept there if not."""
     file = file_of(plan)
     kept = kept_program(file, plan.encode_seconds) if file else None
-    if kept is None and plan.request.optimizes:
-        begin_to_start()
-        getattr(executor(plan.request.backend), "load", lambda: None)()  # which takes as long as the engine's start
+    if kept is None:
+        _prepare(plan)
     made = Function(plan, name, kept, title)
     if file and kept is None:
         keep_program(file, made, plan.settings.memory)
     return made
 
 
-def _modes(chosen: Mode, asked: Signature, known: Sequence[Law], order: Schedule) -> list[Mode]:
-    """The modes of a function and of its loops.  Raises ValueError where they or the schedule name an unknown law."""
-    names = [n for x in known for n in (x.name, x.ruleset)]
-    order.check(names)
-    modes = [chosen, *(node.mode for node in loops_of(asked.results) if node.mode is not None)]
-    for m in modes:
-        m.check([*names, INPLACE])
-    return modes
+def _prepare(plan: OptimizationPlan) -> None:
+    """Import what optimization needs while the engine starts.  Raises ValueError where an unknown law is named."""
+    if plan.request.optimizes:
+        from scanopt.egraph.engine import begin_to_start
 
-
-def _permitted(known: Sequence[Law], modes: Sequence[Mode], fp: str, exclude: Any) -> tuple[tuple[Law, ...], bool]:
-    """The laws that may fire, by licence, names and modes; and whether results may be computed in place."""
-    names = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
-    laws = tuple(x for x in allowed(known, fp, names) if any(m.allows(x.ruleset, x.name) for m in modes))
-    return laws, INPLACE not in names and all(INPLACE not in m.excluded for m in modes)
+        begin_to_start()
+        getattr(executor(plan.request.backend), "load", lambda: None)()
+    _ = plan.laws
 
 
 def _profiled(profile: Any, name: str | None) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import cache
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Protocol
 
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.simplified_program import simplified, told
@@ -19,45 +17,23 @@ from scanopt.array.op import Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, standard_laws
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.readback import ReadBack
-from scanopt.egraph.schedule import EVERYTHING, Schedule
-from scanopt.egraph.session import EGraph, Limits, Saturation, UnsoundLawError
+from scanopt.egraph.session import EGraph, Saturation, UnsoundLawError
 from scanopt.extraction.calibrated_cost import unit_of
-from scanopt.extraction.cost import CostModel, at_hand, numpy_cost
+from scanopt.extraction.cost import at_hand
 from scanopt.extraction.extract import Extraction, extract, the_only_choice
 from scanopt.extraction.memory_budget import budget_of, fits, fitting
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 from scanopt.pauses import without_collections
 from scanopt.records import dataclass
 
-__all__ = ["Asking", "Optimized", "Settings", "as_written", "optimize"]
+__all__ = ["Asking", "Optimized", "as_written", "optimize"]
 
 
 _CALLS = 300
 """An exact search for a better program takes no longer than this many calls of the one found so far."""
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """The settings of one optimization, beside the laws.
-
-    example: values of inputs by key, for sizes.  extraction_seconds: limit of the exact search, which also takes no
-    longer than three hundred calls of the program if costs are nanoseconds (but three seconds are always allowed).
-    in_place: once the program is chosen, results may be written onto arrays that nobody reads any more.  memory: the
-    bytes that a program may hold, None for what the machine has free.  matmul_precision: see `Program`.
-    """
-
-    fp: str = "reassoc"
-    cost: CostModel = numpy_cost
-    example: Mapping[str, np.ndarray[Any, Any]] | None = None
-    limits: Limits = field(default_factory=Limits)
-    schedule: Schedule = EVERYTHING
-    extraction_seconds: float = 10.0
-    exact: bool = True
-    in_place: bool = True
-    memory: float | None = None
-    matmul_precision: str = "float32"
 
 
 @dataclass(frozen=True, eq=False)

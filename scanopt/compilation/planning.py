@@ -7,74 +7,65 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanopt.analysis.sizes import example_operands
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.law import Law, standard_laws
-from scanopt.compilation.optimize import Optimized, Settings, as_written, optimize
+from scanopt.calculus.law import Law
+from scanopt.compilation.chosen_laws import ChosenLaws
+from scanopt.compilation.settings import Settings
 from scanopt.compilation.signature import Signature
 from scanopt.egraph.encode import encode
-from scanopt.egraph.session import Saturation
+from scanopt.egraph.saturation import Saturation
 from scanopt.extraction.calibrated_cost import unit_of
 from scanopt.extraction.cost import CostModel, Work, numpy_cost
-from scanopt.extraction.extract import Extraction
-from scanopt.extraction.problem import Instance
 from scanopt.forks import once
 from scanopt.modes import Mode
 from scanopt.records import dataclass
 
+if TYPE_CHECKING:
+    from scanopt.compilation.optimize import Optimized
+    from scanopt.extraction.extract import Extraction
+    from scanopt.extraction.problem import Instance
+
 __all__ = ["OptimizationPlan", "Request", "checked_cost"]
 
 Array = np.ndarray[Any, Any]
-NOT_KEPT = (
-    "this function was pickled, which keeps no laws and no cost model of one's own: it runs, but to ask what "
-    "optimization did, compile it again"
-)
 
 
 @dataclass(frozen=True)
 class Request:
     """The request of a compilation.
 
-    laws: those that may fire; None after pickling.  law_names: their names, which pickling keeps, unless the laws or
-    the costs are a user's own.  known: all laws there were to choose from, None for the standard ones.
     mode: of the function; loops may have modes of their own.  example: values for sizes, or None.
     profiled: whether the times of all loops are collected.  adapts: whether other sizes may have other programs.
     threads: that a kernel may run on, None for as many as there are processors.
     """
 
     signature: Signature
-    laws: tuple[Law, ...] | None
+    laws: ChosenLaws
     settings: Settings
     backend: str
     example: list[Array] | None
     optimizes: bool
     mode: Mode = field(default_factory=Mode)
-    known: tuple[Law, ...] | None = None
     profiled: bool = False
     adapts: bool = False
     threads: int | None = None
-    law_names: tuple[str, ...] | None = None
 
     def without_objects(self) -> Request:
-        """The same request without what cannot be pickled: names in place of laws, no cost model of a user's own."""
-        own = not unit_of(self.settings.cost)
-        names = self.law_names
-        if self.laws is not None:
-            standard = {x.name: x for x in standard_laws()}
-            own = own or any(standard.get(x.name) is not x for x in self.laws)
-            names = None if own else tuple(x.name for x in self.laws)
-        settings = self.settings if unit_of(self.settings.cost) else replace(self.settings, cost=numpy_cost)
-        return replace(self, laws=None, law_names=names, settings=settings, known=None)
+        """The same request without what cannot be pickled: laws and a cost model of a user's own."""
+        priced = bool(unit_of(self.settings.cost))
+        settings = self.settings if priced else replace(self.settings, cost=numpy_cost)
+        return replace(self, laws=self.laws.without_objects(priced), settings=settings)
 
 
 class OptimizationPlan:
     """The start of an optimization and its results: each part is computed when it is first asked for.
 
-    A pickle keeps the graph and the names of the laws; the rest is computed again.
+    A pickle keeps the graph and how laws were chosen; the rest is computed again.
     """
 
     def __init__(self, request: Request) -> None:
@@ -85,9 +76,10 @@ class OptimizationPlan:
         """The same plan for another signature."""
         return OptimizationPlan(replace(self.request, signature=signature))
 
-    def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> OptimizationPlan:
-        """The same plan with other laws.  in_place: False also turns off results in place."""
-        settings = replace(self.request.settings, in_place=in_place and self.request.settings.in_place)
+    def without(self, names: tuple[str, ...]) -> OptimizationPlan:
+        """The same plan without the laws and rulesets of these names."""
+        laws = self.request.laws.without(names)
+        settings = replace(self.request.settings, in_place=laws.in_place)
         return OptimizationPlan(replace(self.request, laws=laws, settings=settings))
 
     def with_example(self, values: Sequence[Any]) -> OptimizationPlan:
@@ -100,16 +92,12 @@ class OptimizationPlan:
     @property
     def known(self) -> tuple[Law, ...]:
         """All laws that there were to choose from."""
-        return standard_laws() if self.request.known is None else self.request.known
+        return self.request.laws.known
 
-    @once
+    @property
     def laws(self) -> tuple[Law, ...]:
         """The laws that may fire.  Raises RuntimeError where pickling did not keep them."""
-        if self.request.laws is not None:
-            return self.request.laws
-        if self.request.law_names is None:
-            raise RuntimeError(NOT_KEPT)
-        return tuple(x for x in standard_laws() if x.name in self.request.law_names)
+        return self.request.laws.permitted
 
     @once
     def settings(self) -> Settings:
@@ -129,11 +117,15 @@ class OptimizationPlan:
     @once
     def written(self) -> Extraction:
         """The program as written."""
+        from scanopt.compilation.optimize import as_written
+
         return as_written(self.program, self.settings) if self.found is None else self.found.written
 
     @once
     def done(self) -> Optimized:
         """The optimized program; the program as written if optimization is off."""
+        from scanopt.compilation.optimize import Optimized, optimize
+
         if self.request.optimizes:
             return optimize(self.program, self.laws, self.settings)
         return Optimized(self.written, self.written, Saturation(), self.program, {})
@@ -173,7 +165,7 @@ class OptimizationPlan:
                 info = g.clocks[i.id]
                 label = "&".join(info.labels) or f"loop{i.id}"
                 most = "at most " if info.until else ""
-                out[label] = f"{most}{sizes.steps(i.id)} steps ({self._origin_of(Instance(info.steps, i.phases[:-1]))})"
+                out[label] = f"{most}{sizes.steps(i.id)} steps ({self._origin_of(x.choice[i].needs[0])})"
         return out
 
     def _origin_of(self, count: Instance) -> str:

@@ -22,7 +22,6 @@ from scanopt.array.op import TABLE, OpSpec
 from scanopt.cached_files import CachedFiles, unpickled
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import unbatched
-from scanopt.calculus.law import standard_laws
 from scanopt.compilation.alternatives import Alternatives, Known
 from scanopt.compilation.report import Report
 from scanopt.config import config
@@ -88,7 +87,7 @@ def _may_be_kept(plan: OptimizationPlan) -> bool:
         config.compilation_cache
         and plan.request.optimizes
         and not plan.request.profiled
-        and plan.known == standard_laws()
+        and not plan.request.laws.own
         and not extension_modules()
         and bool(installation())
         and plan.settings.schedule == EVERYTHING
@@ -116,7 +115,7 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
     yield plan.request.backend, plan.request.adapts, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
     yield s.matmul_precision
     yield "numpy" if s.cost is numpy_cost else s.cost
-    yield [x.name for x in plan.laws]
+    yield sorted(plan.request.laws.excluded), plan.request.laws.modes
     for key, x in example_operands(program, s.example).items():
         yield key, x.dtype, x.shape, None if x.value is None else x.value.item()
     for c, f in program.forms():

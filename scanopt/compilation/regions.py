@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanopt.compilation.alternatives import Alternatives
 from scanopt.compilation.magnitudes import Region
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
-from scanopt.extraction.device_rates import costs_on_device, rates_of_device
-from scanopt.extraction.extract import Extraction
-from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
 from scanopt.pauses import without_collections
 from scanopt.program.ir import Program
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.extraction.cost import CostModel
+    from scanopt.extraction.extract import Extraction
+    from scanopt.extraction.resizing import Chosen
 
 __all__ = ["ProgramForSizes", "Regions", "kernels_of"]
 
@@ -134,17 +136,15 @@ class Regions:
 
     def for_device(self, values: Sequence[Any]) -> tuple[Program, ...]:
         """The cheapest program by the costs of a device, for the sizes of a call; none if that is the first one."""
+        from scanopt.extraction.device_rates import costs_on_device, rates_of_device
+
         region = self.magnitudes.region(values)
         with self._lock:
             if region not in self._there:
-                graph, first = self._among.forms.all
-                operands = self.magnitudes.operands(region, self._among.own)
-                prices = costs_on_device(rates_of_device())
-                found = for_sizes(graph, first, operands, prices, math.inf)
-                new = found is not None and _parts(found, first) is not _FIRST
+                found, parts = self._choose(region, costs_on_device(rates_of_device()), math.inf)
                 if len(self._there) >= PROGRAMS:
                     self._there.clear()
-                self._there[region] = (self._lowered(found),) if found is not None and new else ()
+                self._there[region] = () if found is None or parts is _FIRST else (self._lowered(found),)
             return self._there[region]
 
     def runs(self) -> tuple[Any, ...]:
@@ -179,10 +179,7 @@ class Regions:
     @without_collections()
     def _make(self, region: Region) -> _Parts:
         """Choose the program of a region, and compile it unless that was done before."""
-        graph, first = self._among.forms.all
-        operands = self.magnitudes.operands(region, self._among.own)
-        found = for_sizes(graph, first, operands, self._plan.settings.cost, self._budget)
-        parts = _FIRST if found is None else _parts(found, first)
+        found, parts = self._choose(region, self._plan.settings.cost, self._budget)
         if found is not None and parts not in self._made:
             program = self._lowered(found)
             self._forget()
@@ -194,6 +191,14 @@ class Regions:
             self._chosen.clear()
         self._chosen[region] = parts
         return parts
+
+    def _choose(self, region: Region, cost: CostModel, budget: float) -> tuple[Extraction | None, _Parts]:
+        """The cheapest program for a region, None if it is the first one; and its parts."""
+        from scanopt.extraction.resizing import for_sizes
+
+        graph, first = self._among.forms.all
+        found = for_sizes(graph, first, self.magnitudes.operands(region, self._among.own), cost, budget)
+        return found, _FIRST if found is None else _parts(found, first)
 
     def _forget(self) -> None:
         """Make room: drop the oldest program beside the first one; if it is needed again, it is chosen again."""

@@ -14,7 +14,8 @@ from itertools import islice
 from scanopt.array.op import Op
 from scanopt.calculus.condition import sort_of
 from scanopt.calculus.forms import Batched, Form
-from scanopt.calculus.law import Law, numbered
+from scanopt.calculus.law import Law
+from scanopt.calculus.pattern import numbered
 from scanopt.calculus.terms import Term, egglog_text
 from scanopt.egraph.readback import Binding, ReadBack
 from scanopt.records import dataclass

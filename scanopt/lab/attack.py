@@ -14,7 +14,8 @@ from itertools import chain, islice, product
 
 from scanopt.backends.kernels.prices import KERNELS
 from scanopt.calculus.law import LICENCES, Law, Program, allowed, standard_laws
-from scanopt.compilation.optimize import Settings, optimize
+from scanopt.compilation.optimize import optimize
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.encode import encode
 from scanopt.egraph.reach import Reach
 from scanopt.egraph.session import EGraph, UnsoundLawError

@@ -19,7 +19,8 @@ from scanopt.array.variable import Variable
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form, TermGraph
 from scanopt.calculus.law import Law, Program
-from scanopt.compilation.optimize import Settings, as_written
+from scanopt.compilation.optimize import as_written
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph, UnsoundLawError
 from scanopt.extraction.cost import CostModel, Work, numpy_cost

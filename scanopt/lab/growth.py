@@ -13,7 +13,7 @@ from typing import Any
 from scanopt.calculus.condition import sorts_of
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
-from scanopt.compilation.optimize import Settings
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.saturation import next_size
 from scanopt.egraph.session import EGraph
 from scanopt.records import dataclass

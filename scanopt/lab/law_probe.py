@@ -15,7 +15,7 @@ from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
-from scanopt.compilation.optimize import Settings
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.readback import Binding, ReadBack
 from scanopt.egraph.session import EGraph, Saturation
 from scanopt.records import dataclass

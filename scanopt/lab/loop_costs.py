@@ -13,7 +13,8 @@ from scanopt.array.constants import as_variable
 from scanopt.backends import executor
 from scanopt.calculus.law import standard_laws
 from scanopt.compilation.measuring import least_seconds
-from scanopt.compilation.optimize import Settings, optimize
+from scanopt.compilation.optimize import optimize
+from scanopt.compilation.settings import Settings
 from scanopt.egraph.encode import encode
 from scanopt.loops.scan import scan
 from scanopt.program.lower import lower

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import LICENCES, Law, named_laws
-from scanopt.compilation.optimize import Optimized, Settings, optimize
+from scanopt.compilation.optimize import Optimized, optimize
+from scanopt.compilation.settings import Settings
 from scanopt.lab.law_probe import Failing, Probed, probe
 from scanopt.lab.term_text import Teller
 from scanopt.lab.ways_out import WAYS_OUT, WayOut

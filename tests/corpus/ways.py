@@ -16,7 +16,8 @@ from corpus.noise import FAST, ULPS
 from corpus.spec import Spec
 from corpus.text import Built
 from scanopt.calculus.law import select
-from scanopt.compilation.optimize import Settings, optimize
+from scanopt.compilation.optimize import optimize
+from scanopt.compilation.settings import Settings
 from scanopt.compilation.signature import signature
 from scanopt.egraph.encode import encode
 from scanopt.extraction.cost import Work, numpy_cost

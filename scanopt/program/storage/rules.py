@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanopt.calculus.law import INPLACE, ruleset
-from scanopt.egraph.engine import TableRows, take
 from scanopt.egraph.relation_files import Tables, tables_text
 from scanopt.records import dataclass
+
+if TYPE_CHECKING:
+    from scanopt.egraph.engine import TableRows
 
 __all__ = ["GIVEN", "STAGES", "StorageRule", "derive", "storage_rules"]
 
@@ -141,6 +143,8 @@ def derive(
     >>> derive(facts, ["last_read"])
     {'last_read': [(0, 4)]}
     """
+    from scanopt.egraph.engine import take
+
     text = _text(storage_rules() if rules is None else rules)
     table = Tables()
     for name, row in facts:
