@@ -16,9 +16,18 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from harness import JAX, NO_JAX, asked_to_be_quick, fresh, machine, ms, ratio, table, verdict
 
+ON_DISK = {
+    "SCANOPT_FLAGS": "compilation_cache=True",
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
+"""Environment variables by which programs are kept on disk, whatever they took."""
+FOLDERS = ("XDG_CACHE_HOME", "JAX_COMPILATION_CACHE_DIR")
+RESTART_GOAL = 0.05
 PARTS = ("encode", "saturate", "extract", "lower", "compile")
 IMPORT_GOAL = 0.2
 
@@ -60,6 +69,13 @@ def read_again(build: Callable[[], Any], repeats: int) -> dict[str, Any]:
         runs = [compile_graph(build) for _ in range(repeats)]
     assert all(made.report.cached for _, made, *_ in runs)
     return {"read": statistics.median(x[3] for x in runs)}
+
+
+def compile_once(name: str) -> float:
+    """Seconds from the graph to the ready function, the first of a process."""
+    import models
+
+    return compile_graph(models.MODELS[name].build)[3]
 
 
 def compile_sizes(sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
@@ -123,6 +139,13 @@ def twin_of_model(name: str, shapes: Shapes, repeats: int) -> dict[str, float]:
     return {"first": time.perf_counter() - start} | twins(TWINS[name], shapes, repeats)
 
 
+def twin_compiled_once(name: str, shapes: Shapes) -> float:
+    """As `compile_once`, by JAX: tracing is not counted, as graphs are not."""
+    from jax_twins import TWINS
+
+    return twin_once(TWINS[name], shapes)[1]
+
+
 def twin_of_sizes(shapes: Sequence[Shapes], repeats: int) -> list[dict[str, float]]:
     """As `compile_sizes`, by JAX."""
     from jax_twins import gated
@@ -157,6 +180,13 @@ def call(function: Callable[..., Any], *args: Any) -> Any:
     return fresh(f"import json, bench_compile as b; print(json.dumps(b.{function.__name__}(*{args!r})))")
 
 
+def restarted(function: Callable[..., float], *args: Any) -> float:
+    """Median seconds in new processes that find on disk what the first of them left there."""
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {**ON_DISK, **dict.fromkeys(FOLDERS, folder)}):
+        call(function, *args)
+        return statistics.median(call(function, *args) for _ in range(3))
+
+
 # Tables
 
 
@@ -164,7 +194,7 @@ def models(names: Sequence[str], repeats: int) -> None:
     """The programs with goals: first compile, second compile, its parts, and JAX."""
     from models import MODELS
 
-    first, again, parts = [], [], []
+    first, again, parts, restarts = [], [], [], []
     for name in names:
         ours, goals = call(compile_model, name, repeats), MODELS[name]
         theirs = call(twin_of_model, name, ours["shapes"], repeats) if JAX else {}
@@ -173,6 +203,11 @@ def models(names: Sequence[str], repeats: int) -> None:
             name, str(ours["operators"]), ms(ours["graph"]), ms(ours["second"]), ms(ours["again"]),
             verdict(ours["second"], goals.again), *peer(ours, theirs, "again"), ms(ours["read"]),
         ])  # fmt: skip
+        restart = {"read": restarted(compile_once, name)}
+        twin = {"read": restarted(twin_compiled_once, name, ours["shapes"])} if JAX else {}
+        restarts.append(
+            [name, ms(restart["read"]), verdict(restart["read"], RESTART_GOAL), *peer(restart, twin, "read")]
+        )
         proof = "yes" if ours["done"] else "NO"
         parts.append([name, *map(ms, ours["parts"]), *map(ms, ours["cpu"]), str(ours["forms"]), proof])
     heads = ["JAX", "JAX / scanopt"]
@@ -181,6 +216,11 @@ def models(names: Sequence[str], repeats: int) -> None:
         "From the second compile on: from graph to ready function (JAX: lower and compile)",
         ["program", "operators", "graph", "second", "median", "goal", *heads, "read from disk"], again,
     )  # fmt: skip
+    table(
+        "From graph to ready function in a new process, read from disk",
+        ["program", "scanopt", "goal", *heads],
+        restarts,
+    )
     cpu = ["CPU here", "CPU of the engine"]
     table("Its parts (medians); CPU: least", ["program", *PARTS, *cpu, "forms", "saturated, proven optimal"], parts)
 
