@@ -183,3 +183,18 @@ def test_spreads(name: str, options: dict[str, Any]) -> None:
         found, _ = scanopt.scan(step, outputs_info=one, non_sequences=x, n_steps=3)
         f = scanopt.function([x], found, fp="exact", backend="c")
         exact_kernel_of_shapes(f, [numbers((5, 11), dtype, 0.02)])
+
+
+@pytest.mark.share(3)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("options", [{}, {"axis": 1, "ddof": 1}, {"axis": 0, "keepdims": True}])
+def test_spreads_of_integers(options: dict[str, Any], dtype: str) -> None:
+    """As NumPy's, which adds integers up as floats; where that rounds, array steps run."""
+    x, n = T.tensor(dtype, (None, None), name="x"), T.lscalar("n")
+    found, _ = scanopt.scan(lambda i, x: T.std(x[i : i + 6], **options).sum(), T.arange(n), non_sequences=x)
+    f = scanopt.function([x, n], found, fp="exact", backend="c")
+    given = np.random.default_rng(3).integers(0, 2 if dtype == "bool" else 99, (12, 7)).astype(dtype)
+    exact_kernel(f, [given, 5])
+    if dtype == "int64":
+        for large in (given << 40, given - (1 << 62)):
+            np.testing.assert_array_equal(f(large, 5), f.unoptimized(large, 5))

@@ -41,10 +41,11 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
+from scanopt.backends.kernels.reading_averages import mean_nodes, spread_nodes
 from scanopt.backends.kernels.reading_complex import fits_complex, is_made_of_vectors, parts_of_complex
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
-from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, mean_nodes, powers_nodes, running_nodes
+from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
 from scanopt.backends.kernels.reading_systems import decomposed_nodes, factored_nodes, solve_nodes
 from scanopt.backends.kernels.reading_transforms import transform_nodes
@@ -268,37 +269,6 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
     return reduce
 
 
-def _spread(root: bool) -> Callable[[Compute, Types], Iterator[Single]]:
-    """Reads the variance along axes, or its square root."""
-
-    def spread(step: Compute, types: Types) -> Iterator[Single]:
-        options, (a,), dtype = step.op.options, step.args, step.type.dtype
-        less = options.get("ddof", 0)
-        if dtype != types[a].dtype or np.dtype(dtype).kind != "f" or less != int(less) or not options["axis"]:
-            return
-        total, average, apart, squares = (f"{step.out}#{x}" for x in "tmds")
-        gone = {j % types[a].ndim for j in options["axis"]}
-        left = [i for i in range(types[a].ndim) if i not in gone]
-        types[total] = TensorType(dtype, tuple(types[a].shape[i] for i in left))
-        types[average] = TensorType(dtype, tuple(1 if i in gone else n for i, n in enumerate(types[a].shape)))
-        types[apart] = types[squares] = types[a]
-        yield Reduce(total, (a,), "add", tuple(sorted(gone)), dtype, counted=True)
-        places = tuple(None if i in gone else (left.index(i), WHOLE) for i in range(types[a].ndim))
-        yield View(average, (total,), places, (), dtype)
-        yield Map(apart, (a, average), "subtract", (dtype, dtype), dtype, a)
-        yield Map(squares, (apart, apart), "multiply", (dtype, dtype), dtype, a)
-        found = f"{step.out}#v" if options["keepdims"] else step.out
-        variance = f"{step.out}#r" if root else found
-        types |= dict.fromkeys((variance, found), types[total])
-        yield Reduce(variance, (squares,), "add", tuple(sorted(gone)), dtype, counted=True, less=int(less))
-        if root:
-            yield Map(found, (variance,), "sqrt", (dtype,), dtype, variance)
-        if options["keepdims"]:
-            yield View(step.out, (found,), places, (), dtype)
-
-    return spread
-
-
 def _require(step: Compute, types: Types) -> Iterator[Single]:
     relations = {"ge": "greater_equal", "gt": "greater", "eq": "equal", "ne": "not_equal"}
     if not any(types[a].ndim for a in step.args):
@@ -373,7 +343,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"),
-    "mean": mean_nodes(_reduced("add")), "var": _spread(root=False), "std": _spread(root=True),
+    "mean": mean_nodes(_reduced("add")), "var": spread_nodes(root=False), "std": spread_nodes(root=True),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": running_nodes("add"), "cumprod": running_nodes("multiply"),
     "cummax": running_nodes("maximum"), "cummin": running_nodes("minimum"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
