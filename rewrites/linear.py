@@ -102,7 +102,7 @@ def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condi
 def _second_order(
     c: Clock,
     init: Value,
-    rows: Value,
+    first: Value | None,
     s: State,
     factors: tuple[Value, Value],
     entry: tuple[Value, Value],
@@ -110,10 +110,11 @@ def _second_order(
 ) -> Equation:
     """The equation of a filter that looks back two rows.
 
-    init, rows: the initial rows of the states one and two steps back.  entry: x, and the sequence of all x.  total:
-    makes the sum of s·a, r·b and x in one of its spellings.
+    first: the initial row of the state two steps back where it is a state of its own; None: both are rows of init.
+    entry: x, and the sequence of all x.  total: makes the sum of s·a, r·b and x in one of its spellings.
     """
     (a, b), (x, X) = factors, entry
+    rows = init if first is None else ops.concatenate(first, init[-1:], axis=0)
     left = total(delay(c, init, s, 1) * hold(c, a), delay(c, rows, s, 2) * hold(c, b), x)
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
     return Equation(left, seq(c, ops.lfilter2(rows[-2:], X, a, b)), when=when)
@@ -155,7 +156,7 @@ def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X
 )
 def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (s·a + r·b) + x, with r the state before s, is a filter."""
-    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: near + far + x)
+    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: near + far + x)
 
 
 @law(
@@ -172,7 +173,7 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
 )
 def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (s·a + x) + r·b is a filter, too."""
-    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: near + x + far)
+    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: near + x + far)
 
 
 @law(
@@ -189,7 +190,7 @@ def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: 
 )
 def filter_with_the_nearest_last(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (r·b + x) + s·a is a filter, too."""
-    return _second_order(c, init, init, s, (a, b), (x, X), lambda near, far, x: far + x + near)
+    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: far + x + near)
 
 
 @law(
@@ -208,8 +209,7 @@ def filter_of_two_states(
     c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
 ) -> Equation:
     """The same where the state before s is a state of its own, which starts with a row of its own."""
-    rows = ops.concatenate(first, init[-1:], axis=0)
-    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: near + far + x)
+    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: near + far + x)
 
 
 @law(
@@ -228,8 +228,7 @@ def filter_of_two_states_with_the_entry_between(
     c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
 ) -> Equation:
     """The same for (s·a + x) + r·b."""
-    rows = ops.concatenate(first, init[-1:], axis=0)
-    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: near + x + far)
+    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: near + x + far)
 
 
 @law(
@@ -248,8 +247,7 @@ def filter_of_two_states_with_the_nearest_last(
     c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
 ) -> Equation:
     """The same for (r·b + x) + s·a."""
-    rows = ops.concatenate(first, init[-1:], axis=0)
-    return _second_order(c, init, rows, s, (a, b), (x, X), lambda near, far, x: far + x + near)
+    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: far + x + near)
 
 
 @law(

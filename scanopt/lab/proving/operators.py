@@ -23,7 +23,7 @@ from scanopt.lab.proving.entries import BITS, compute, lifted, unknown_function,
 if TYPE_CHECKING:
     from scanopt.lab.proving.model import Model
 
-__all__ = ["applied", "meaning", "pointwise", "result_type", "total", "unknown_whole", "unrolled"]
+__all__ = ["Run", "applied", "meaning", "pointwise", "result_type", "total", "unknown_whole", "unrolled"]
 
 _ARRANGING = {
     "concatenate", "stack", "transpose", "expand_dims", "squeeze", "swap_rows", "join_rows", "reshape", "broadcast_to",

@@ -11,17 +11,28 @@ from scanopt.array.op import Op
 from scanopt.lab.proving.arrays import SymbolicArray, arranged, filled
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.model import Model
-from scanopt.lab.proving.operators import applied, meaning, pointwise, result_type, total, unknown_whole
+from scanopt.lab.proving.operators import Run, applied, meaning, pointwise, result_type, total, unknown_whole
 
 __all__: list[str] = []
 
 _COMBINED = {"max": "maximum", "min": "minimum", "prod": "multiply"}
 
 
+def _with_axes_kept(reduced: Run) -> Run:
+    """The meaning of a reduction that keeps its axes, with length 1, if asked to; `reduced` drops them."""
+
+    def kept(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+        if not op.options["keepdims"]:
+            return reduced(m, op, xs)
+        found = reduced(m, Op.make(op.name, **{**op.options, "keepdims": False}), xs)
+        return applied(m, Op.make("expand_dims", axis=op.options["axis"]), [found])
+
+    return kept
+
+
 @meaning("sum")
+@_with_axes_kept
 def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    if op.options["keepdims"]:
-        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
@@ -35,10 +46,9 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 
 @meaning("mean")
+@_with_axes_kept
 def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The mean of real numbers: their sum divided by their number.  Of none it is no real number."""
-    if op.options["keepdims"]:
-        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
@@ -51,9 +61,8 @@ def _mean(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 
 @meaning("max", "min", "prod")
+@_with_axes_kept
 def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    if op.options["keepdims"]:
-        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if _of_one(op, x):
         return _the_one(m, op, xs)
@@ -66,10 +75,9 @@ def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 
 @meaning("any", "all")
+@_with_axes_kept
 def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """Combine truth values: of no values, `any` is False and `all` is True."""
-    if op.options["keepdims"]:
-        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if not _along_one(op) or shape is None or x.dtype != "bool":
         return unknown_whole(m, op, dtype, shape or (), xs)
@@ -79,10 +87,9 @@ def _of_truth_values(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicA
 
 
 @meaning("var")
+@_with_axes_kept
 def _variance(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The variance of real numbers: the mean of the squares of what they differ from their mean."""
-    if op.options["keepdims"]:
-        return _keeping(m, op, xs)
     (x,), (dtype, shape) = xs, result_type(m, op, xs)
     if not _along_one(op) or shape is None or dtype != "real" or op.options["ddof"]:
         return unknown_whole(m, op, dtype, shape or (), xs)
@@ -95,12 +102,6 @@ def _variance(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 def _deviation(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The square root of the variance."""
     return applied(m, Op.make("sqrt"), [applied(m, Op.make("var", **op.options), xs)])
-
-
-def _keeping(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """A reduction that keeps its axes, with length 1."""
-    found = applied(m, Op.make(op.name, **{**op.options, "keepdims": False}), xs)
-    return applied(m, Op.make("expand_dims", axis=op.options["axis"]), [found])
 
 
 def _along_one(op: Op) -> bool:
