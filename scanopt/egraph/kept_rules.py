@@ -1,4 +1,4 @@
-"""What is made of the laws and facts of this library, kept on disk: to make it takes longer than most programs.
+"""What is derived from the laws and facts of this library, cached on disk: deriving it takes longer than most programs.
 
 It holds for the files that it was made of (`scanopt/installation.py`).  With laws or facts from elsewhere it is made
 anew.
