@@ -138,7 +138,7 @@ class CachedFiles:
 
 
 def unpickled(path: Path) -> Any:
-    """The value saved in a file; None where there is none, or whatever else is the matter: it is made anew then."""
+    """The value saved in a file; None if there is none, or if it cannot be read: it is then made anew."""
     data = read_published(path)
     with suppress(Exception):
         return None if data is None else pickle.loads(data)

@@ -483,7 +483,7 @@ def btensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `btensor5`, by names, or a list of them (or a number)."""
 
 def bvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype int8."""
+    """A new input with 1 axis, dtype int8."""
 
 def bvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `bvector`, by names, or a list of them (or a number)."""
@@ -585,7 +585,7 @@ def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: Non
     """np.cumsum along axis (which only a vector may leave out), from 0 on with include_initial."""
 
 def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype complex64."""
+    """A new input with 1 axis, dtype complex64."""
 
 def cvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `cvector`, by names, or a list of them (or a number)."""
@@ -645,7 +645,7 @@ def dtensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `dtensor5`, by names, or a list of them (or a number)."""
 
 def dvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype float64."""
+    """A new input with 1 axis, dtype float64."""
 
 def dvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `dvector`, by names, or a list of them (or a number)."""
@@ -750,7 +750,7 @@ def ftensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `ftensor5`, by names, or a list of them (or a number)."""
 
 def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype float32."""
+    """A new input with 1 axis, dtype float32."""
 
 def fvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `fvector`, by names, or a list of them (or a number)."""
@@ -858,7 +858,7 @@ def itensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `itensor5`, by names, or a list of them (or a number)."""
 
 def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype int32."""
+    """A new input with 1 axis, dtype int32."""
 
 def ivectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `ivector`, by names, or a list of them (or a number)."""
@@ -969,7 +969,7 @@ def ltensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `ltensor5`, by names, or a list of them (or a number)."""
 
 def lvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype int64."""
+    """A new input with 1 axis, dtype int64."""
 
 def lvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `lvector`, by names, or a list of them (or a number)."""
@@ -1194,7 +1194,7 @@ def var(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., ddof: float 
     """The variance over axis; the divisor is the count less `ddof` (or `correction`)."""
 
 def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype `config.floatX`."""
+    """A new input with 1 axis, dtype `config.floatX`."""
 
 def vectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `vector`, by names, or a list of them (or a number)."""
@@ -1245,7 +1245,7 @@ def wtensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `wtensor5`, by names, or a list of them (or a number)."""
 
 def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype int16."""
+    """A new input with 1 axis, dtype int16."""
 
 def wvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `wvector`, by names, or a list of them (or a number)."""
@@ -1302,7 +1302,7 @@ def ztensor5s(*names: str | int | Iterable[str], dtype: str | None = ...) -> lis
     """Several of `ztensor5`, by names, or a list of them (or a number)."""
 
 def zvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
-    """A new input with 1 axes, dtype complex128."""
+    """A new input with 1 axis, dtype complex128."""
 
 def zvectors(*names: str | int | Iterable[str], dtype: str | None = ...) -> list[Variable]:
     """Several of `zvector`, by names, or a list of them (or a number)."""

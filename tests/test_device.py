@@ -162,7 +162,7 @@ def test_dtypes_of_arguments_on_the_device() -> None:
     assert f(there(np.ones(2, "float32"))).data.dtype == "float64"
     with pytest.raises(TypeError, match="expected float64, found an array on a device of dtype complex128"):
         f(there(np.ones(2, "complex128")))
-    with pytest.raises(TypeError, match="expected 1 axes"):
+    with pytest.raises(TypeError, match="expected 1 axis"):
         f(there(np.ones((2, 2))))
 
 

@@ -211,7 +211,7 @@ def test_arguments() -> None:
     assert d(np.ones(0), np.ones(0)).shape == (0,)
     with pytest.raises(ValueError, match="not an input"):
         scanopt.distribute(scanopt.function([x], x), {"z": 0})
-    with pytest.raises(ValueError, match="1 axes"):
+    with pytest.raises(ValueError, match="1 axis"):
         scanopt.distribute(scanopt.function([x], x), {"x": 1})
     n, z = scanopt.shared(0.0, "n"), T.vector("z", shape=(4,))
     updating, fixed = scanopt.function([x], x, updates={n: n + 1}), scanopt.function([z], z + 1)

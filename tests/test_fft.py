@@ -150,7 +150,7 @@ def test_a_spectral_solver_in_a_loop() -> None:
         (lambda x: T.fft.fft(x, axis=1), ValueError, "axis 1 of 'x' float64[?], which has 1 axis"),
         (lambda x: T.fft.fft(x[0]), ValueError, "fft takes an array of one axis or more, found"),
         (lambda x: T.fft.fft(x, 1.5), TypeError, "a length must be an integer, found 1.5"),
-        (lambda x: T.fft.fftn(x, (1, 2), axes=(0,)), ValueError, "s has 2 lengths for 1 axes"),
+        (lambda x: T.fft.fftn(x, (1, 2), axes=(0,)), ValueError, "s has 2 lengths for 1 axis"),
         (lambda x: T.fft.rfftn(x, axes=()), ValueError, "at least one axis must be transformed"),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.array.no_arrays import refused
 from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.shapes import axes_text
 from scanopt.array.types import Dim, TensorType, array_of, dtype_name, lengths
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
@@ -74,7 +75,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
     if dtype is not None and v.dtype != dtype:
         v = FUNCTIONS["cast"](v, dtype)
     if ndim is not None and v.ndim != ndim:
-        raise ValueError(f"expected {ndim} axes, found {describe(v)}")
+        raise ValueError(f"expected {axes_text(ndim)}, found {describe(v)}")
     return v
 
 
@@ -188,7 +189,7 @@ def shared(
         shape = [1 if one else None for one in broadcastable] if shape is None else shape
     known = None if shape is None else lengths(shape)
     if known is not None and len(known) != data.ndim:
-        raise ValueError(f"shared was given the shape {known} for a value with {data.ndim} axes")
+        raise ValueError(f"shared was given the shape {known} for a value with {axes_text(data.ndim)}")
     v = SharedVariable(data, name, known)
     if borrow:
         v.set_value(data, borrow=True)
@@ -281,12 +282,12 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
             raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
         known = default if shape is None else lengths(shape)
         if len(known) != len(default):
-            raise ValueError(f"T.{title} has {len(default)} axes, found shape {known}")
+            raise ValueError(f"T.{title} has {axes_text(len(default))}, found shape {known}")
         return with_axes(_variable(fixed or dtype, known, name), axes)
 
     make.__name__ = make.__qualname__ = title
     make.__doc__ = (
-        f"A new input with {len(default)} axes, dtype {fixed or '`config.floatX`'}.\n\n"
+        f"A new input with {axes_text(len(default))}, dtype {fixed or '`config.floatX`'}.\n\n"
         "    shape: an int or None per axis.  axes: a name per axis, for messages.\n"
         "    Raises ValueError, TypeError when they do not fit."
     )

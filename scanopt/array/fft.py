@@ -22,7 +22,7 @@ from scanopt.array.operators.fft import NORMS, swapped_norm, transform
 from scanopt.array.operators.selecting import roll
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.registry import NUMPY_FUNCTIONS
-from scanopt.array.shapes import axes_of, axis_of
+from scanopt.array.shapes import axes_of, axes_text, axis_of
 from scanopt.array.variable import Variable, describe
 
 __all__ = [
@@ -111,7 +111,7 @@ def _several(
         axes = range(x.ndim) if s is None else range(x.ndim - len(lengths), x.ndim)
     places = [axis_of(i, x) for i in axes]
     if s is not None and len(lengths) != len(places):
-        raise ValueError(f"s has {len(lengths)} lengths for {len(places)} axes")
+        raise ValueError(f"s has {len(lengths)} lengths for {axes_text(len(places))}")
     if of_last is not None and not places:
         raise ValueError("at least one axis must be transformed")
     points = [None if not isinstance(n, Variable) and n == -1 else n for n in lengths] or [None] * len(places)

@@ -168,7 +168,12 @@ def dtype_name(dtype: Any) -> str:
 @cache
 def _name(dtype: Any) -> str:
     """The name of a dtype, cached, as NumPy composes it anew at each access.  Raises TypeError for other kinds."""
-    found = np.dtype(dtype)
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        if not isinstance(dtype, str):
+            raise
+        raise TypeError(f"NumPy has no dtype named {dtype!r}") from None
     if found.kind in "USTMmVO":
         raise TypeError(f"a symbolic array holds numbers or truth values, found the dtype {str(found.name)!r}")
     return str(found.name)

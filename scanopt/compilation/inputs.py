@@ -10,6 +10,7 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.device import arrived, on_device
+from scanopt.array.shapes import axes_text
 from scanopt.array.types import array_of
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
@@ -148,7 +149,7 @@ def _read_there(x: In, value: Any) -> Array:
     """An array on a device as a value for this input, converted as far as its rules allow."""
     v = x.variable
     if value.ndim != v.ndim:
-        raise TypeError(f"{describe(v)} expected {v.ndim} axes, found an array on a device with {value.ndim}")
+        raise TypeError(f"{describe(v)} expected {axes_text(v.ndim)}, found an array on a device with {value.ndim}")
     if value.dtype == v.dtype:
         found: Array = value
         return found

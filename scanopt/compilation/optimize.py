@@ -14,6 +14,7 @@ from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.simplified_program import simplified, told
 from scanopt.analysis.sizes import Sizes, assumes, example_operands
 from scanopt.array.op import Operand
+from scanopt.array.shapes import axes_text
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, standard_laws
@@ -190,7 +191,7 @@ def _require_one_type(x: Extraction) -> None:
         for f in x.problem.graph.classes[c]:
             if f.operator is not None and sizes.usable(f):
                 made = sizes.result(f)
-                types[made.dtype, made.ndim] = f"{f.operator} gives {made.dtype} with {made.ndim} axes"
+                types[made.dtype, made.ndim] = f"{f.operator} gives {made.dtype} with {axes_text(made.ndim)}"
         if len(types) > 1:
             raise UnsoundLawError(f"a law made values of different types equal: {', '.join(types.values())}")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.registry import FUNCTIONS
-from scanopt.array.shapes import axis_of
+from scanopt.array.shapes import axes_text, axis_of
 from scanopt.array.variable import Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.carry import loop_over
@@ -23,7 +23,9 @@ def _axis(site: Site, x: Variable, axis: Any, path: str) -> int:
     try:
         return axis_of(axis, x)
     except (TypeError, ValueError):
-        raise site.error(ValueError, f"axis {axis} of {path}, which is {describe(x)}: it has {x.ndim} axes") from None
+        raise site.error(
+            ValueError, f"axis {axis} of {path}, which is {describe(x)}: it has {axes_text(x.ndim)}"
+        ) from None
 
 
 def _turned(x: Variable, axis: int, reverse: bool) -> Variable:

@@ -11,7 +11,7 @@ from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable, weak_constant
 from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.registry import FUNCTIONS
-from scanopt.array.shapes import axis_of
+from scanopt.array.shapes import axes_text, axis_of
 from scanopt.array.variable import Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.location import user_location
@@ -30,7 +30,7 @@ def _starts(site: Site, x: Variable, start_indices: Any, sizes: Sequence[Length]
     """The start of a slice along each axis, moved so that the slice lies within x."""
     given = start_indices if isinstance(start_indices, list | tuple) else list(as_variable(start_indices))
     if len(given) != x.ndim:
-        raise site.error(ValueError, f"{len(given)} start indices for {describe(x)}, which has {x.ndim} axes")
+        raise site.error(ValueError, f"{len(given)} start indices for {describe(x)}, which has {axes_text(x.ndim)}")
     return [_inside(site, i, dim(x, axis), size) for axis, (i, size) in enumerate(zip(given, sizes, strict=True))]
 
 
@@ -51,7 +51,7 @@ def _sizes(site: Site, x: Variable, slice_sizes: Any) -> list[int]:
     if not isinstance(sizes, list) or not all(isinstance(n, int | np.integer) and n >= 0 for n in sizes):
         raise site.error(TypeError, f"slice_sizes must be numbers known before the run, found {show(slice_sizes)}")
     if len(sizes) != x.ndim:
-        raise site.error(ValueError, f"{len(sizes)} slice_sizes for {describe(x)}, which has {x.ndim} axes")
+        raise site.error(ValueError, f"{len(sizes)} slice_sizes for {describe(x)}, which has {axes_text(x.ndim)}")
     for axis, (size, n) in enumerate(zip(sizes, x.type.shape, strict=True)):
         if n is not None and size > n:
             raise site.error(ValueError, f"a slice of {size} entries along axis {axis} of {describe(x)}, which has {n}")

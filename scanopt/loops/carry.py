@@ -204,8 +204,8 @@ def _last(node: Scan, init: Variable, trace: Variable) -> Variable:
 def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any, name: str | None = None) -> Any:
     """The carry after `carry = body(i, carry)` for i from lower to upper - 1.
 
-    lower, upper: integers, symbolic ones, too.  init: the first carry, and name: of the loop, as in `loop`.
-    Raises as `loop` does; ValueError for bounds that are no integers.
+    lower, upper: integers, which may be symbolic.  init, name: the first carry, and the name of the loop, as in `loop`.
+    Raises as `loop` does; ValueError for bounds that are not integers.
 
     >>> from scanopt import interpret
     >>> interpret(fori_loop(1, 5, lambda i, product: i * product, 1))
@@ -224,7 +224,7 @@ def while_loop(
 ) -> Any:
     """The carry after `carry = body(carry)` for as long as cond(carry) holds, but max_steps times at most.
 
-    init: the first carry, and name: of the loop, as in `loop`.  max_steps: an integer, a symbolic one, too.
+    init, name: the first carry, and the name of the loop, as in `loop`.  max_steps: an integer, which may be symbolic.
     Raises as `loop` does.
 
     >>> from scanopt import interpret
@@ -238,6 +238,7 @@ def while_loop(
 
     def step(carry: Any, _: Any) -> tuple[Any, None, until]:
         new = body(carry)
+        aligned(site, carry, new, "carry")  # or an error in cond would hide that the body returns another structure
         return new, None, until(FUNCTIONS["logical_not"](until(cond(new)).condition))
 
     return _run(site, step, init, None, most, False, name, lambda carry: until(cond(carry)))[0]

@@ -43,8 +43,8 @@ def _asked(site: Site, done: Variable, instead: str) -> None:
     if asked is None:
         raise site.error(
             TypeError,
-            f"{site.function} of symbolic arrays belongs to a step of a loop or to a function that is traced, and here "
-            f"is none: write {instead}, and use that x",
+            f"{site.function} of symbolic arrays belongs in a step of a loop or in a function that is traced, and this "
+            f"is neither: write {instead}, and use that x",
         )
     asked.append(done)
 

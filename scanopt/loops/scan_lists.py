@@ -50,7 +50,7 @@ def scan_args(
         "inner_out": inner_outputs,
     }
     if all(x is None for x in (outer_outputs, inner_inputs, inner_outputs, info)):
-        return of_node(outer_inputs)  # type: ignore[arg-type]  # what is none is refused there
+        return of_node(outer_inputs)  # type: ignore[arg-type]  # anything else is refused there
     if not isinstance(info, ScanInfo):
         raise TypeError(f"info must say how many slots there are, as node.op.info does, found {show(info)}")
     sections: _Lists = {}

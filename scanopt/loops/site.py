@@ -52,7 +52,7 @@ class Site:
         return kind(f"{text} {self.place}")
 
     def array(self, x: Any, what: str) -> Variable:
-        """x as a symbolic array.  Raises TypeError naming `what` when it is none."""
+        """x as a symbolic array.  Raises TypeError naming `what` if it is not one."""
         if isinstance(x, str | bytes) or callable(x):
             raise self.error(TypeError, f"{what} must be an array, found {show(x)}")
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scanopt.array.operators.shaping import squeeze
+from scanopt.array.shapes import axes_text
 from scanopt.array.variable import Variable, describe
 from scanopt.loops.carry import loop_over
 from scanopt.loops.location import user_location
@@ -75,7 +76,9 @@ def _check(site: Site, arrays: list[Variable], cores: list[Core], signature: str
     known: dict[str, int] = {}
     for v, core in zip(arrays, cores, strict=True):
         if v.ndim < len(core):
-            raise site.error(ValueError, f"an argument of {signature} needs {len(core)} axes, found {describe(v)}")
+            raise site.error(
+                ValueError, f"an argument of {signature} needs {axes_text(len(core))}, found {describe(v)}"
+            )
         for name, n in zip(core, v.type.shape[v.ndim - len(core) :], strict=True):
             if n is not None and known.setdefault(name, n) != n:
                 raise site.error(ValueError, f"{name} of {signature} is {known[name]}, but {describe(v)}")

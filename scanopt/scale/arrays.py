@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.shapes import axes_text
 from scanopt.loops.site import show
 from scanopt.records import dataclass
 
@@ -153,8 +154,8 @@ def sink_of(array: Any, axis: int, what: str, dtype: str, ndim: int, lanes: int)
         raise TypeError(f"out for {what} must be an array to write into, found {show(array)}")
     if np.dtype(found) != dtype or len(shape) != ndim or shape[axis] != lanes:
         raise ValueError(
-            f"out for {what} is {np.dtype(found)}{list(shape)}, but it has {ndim} axes, {lanes} entries along axis "
-            f"{axis}, and the dtype {dtype}"
+            f"out for {what} is {np.dtype(found)}{list(shape)}, but it has {axes_text(ndim)}, {lanes} entries along "
+            f"axis {axis}, and the dtype {dtype}"
         )
     if isinstance(array, np.ndarray) and not array.flags.writeable:
         raise ValueError(f"out for {what} cannot be written to: map it with mode 'r+' or 'w+'")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scanopt.array.shapes import axes_text
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Variable
 from scanopt.compilation.callable import Runnable
@@ -79,7 +80,7 @@ def lanes_of(f: Runnable, over: Any, what: str) -> dict[int, int]:
             raise ValueError(f"{what}: over names {show(key)}, which is not an input of {f!r}: it has {known}")
         v = inputs[place]
         if type(axis) is not int or not -v.ndim <= axis < v.ndim:
-            raise ValueError(f"{what}: over gives {v!r} the axis {show(axis)}: it has {v.ndim} axes")
+            raise ValueError(f"{what}: over gives {v!r} the axis {show(axis)}: it has {axes_text(v.ndim)}")
         found[place] = axis % v.ndim
     return found
 

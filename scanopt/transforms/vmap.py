@@ -8,6 +8,7 @@ from typing import Any
 
 from scanopt.array.constants import as_variable
 from scanopt.array.registry import FUNCTIONS
+from scanopt.array.shapes import axes_text
 from scanopt.array.variable import Variable, describe
 from scanopt.loops.carry import loop_over
 from scanopt.loops.graph import leaves as reads
@@ -53,7 +54,7 @@ def _parts(tree: Any) -> list[tuple[Any, Any]]:
 def _in_front(x: Variable, axis: int, path: str) -> Variable:
     """x with this axis moved to the front.  Raises ValueError if it has no such axis."""
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"vmap over axis {axis} of {path}, which is {x.type}: it has {x.ndim} axes")
+        raise ValueError(f"vmap over axis {axis} of {path}, which is {x.type}: it has {axes_text(x.ndim)}")
     moved: Variable = FUNCTIONS["moveaxis"](x, axis, 0)
     return moved
 
@@ -122,7 +123,7 @@ def _placed(f: Any, axis: Axis, path: str, row: Variable, trace: Variable, inner
             )
         return row
     if not -trace.ndim <= axis < trace.ndim:
-        raise ValueError(f"out_axes of vmap is {axis} for {path} of {title(f)}, which has {trace.ndim} axes then")
+        raise ValueError(f"out_axes of vmap is {axis} for {path} of {title(f)}, which has {axes_text(trace.ndim)} then")
     placed: Variable = FUNCTIONS["moveaxis"](trace, 0, axis)
     return placed
 

@@ -17,7 +17,7 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, set_subtensor
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.shapes import axis_of
+from scanopt.array.shapes import axes_text, axis_of
 from scanopt.array.variable import Variable, describe
 
 __all__ = ["append", "delete", "insert", "resize"]
@@ -181,7 +181,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Var
     v, places = as_variable(arr), as_variable(indices)
     i = axis_of(axis, v)
     if places.ndim != v.ndim:
-        raise ValueError(f"put_along_axis needs indices of {v.ndim} axes, found {describe(places)}")
+        raise ValueError(f"put_along_axis needs indices with {axes_text(v.ndim)}, found {describe(places)}")
     key = tuple(
         places if j == i else expand(arange(n), [k for k in range(v.ndim) if k != j]) for j, n in enumerate(dims_of(v))
     )

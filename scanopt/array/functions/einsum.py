@@ -19,6 +19,7 @@ from scanopt.array.operators.reductions import reduce as reduction
 from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
+from scanopt.array.shapes import axes_text
 from scanopt.array.variable import Variable, apply, describe
 from scanopt.records import dataclass
 
@@ -119,7 +120,7 @@ def _of_one(text: str, ndim: int, what: str) -> tuple[Label, ...]:
         raise ValueError(f"einsum: subscripts are letters, ',', '...' and '->', found {text!r}")
     more = ndim - len(letters)
     if more < 0 or (more and not dots):
-        raise ValueError(f"einsum: {text!r} names {len(letters)} axes of {what}")
+        raise ValueError(f"einsum: {text!r} names {axes_text(len(letters))} of {what}")
     return (*before, *(range(-more, 0) if dots else ()), *after)
 
 

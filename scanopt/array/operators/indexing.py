@@ -19,7 +19,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import elementwise, where
 from scanopt.array.parameters import INDEX, one_of
-from scanopt.array.shapes import broadcast, shape_text
+from scanopt.array.shapes import axes_text, broadcast, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -140,7 +140,7 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
         _check_inputs(entry, given)
         here = x.shape[axis : axis + span(entry, given)]
         if len(here) < span(entry, given):
-            raise IndexError(f"too many indices: {shape_text(x.shape)} has {x.ndim} axes")
+            raise IndexError(f"too many indices: {shape_text(x.shape)} has {axes_text(x.ndim)}")
         if _is_slice(entry):
             lengths["axis", axis] = _slice_length(here[0], entry, given)
         elif entry != "newaxis":

@@ -18,7 +18,7 @@ from scanopt.array.operators.rows import repeat_rows
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.parameters import AXIS
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
+from scanopt.array.shapes import axes_text, axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply, describe
 
@@ -37,7 +37,7 @@ def _infer_concatenate(*xs: Operand, axis: int) -> TensorType:
     axis_of(axis, len(shape))
     for x in xs[1:]:
         if x.ndim != len(shape):
-            raise ValueError(f"arrays to concatenate have {len(shape)} and {x.ndim} axes")
+            raise ValueError(f"arrays to concatenate have {len(shape)} and {axes_text(x.ndim)}")
         for i, n in enumerate(x.shape):
             if i != axis:
                 shape[i] = same(
@@ -54,7 +54,7 @@ def _infer_stack(*xs: Operand, axis: int) -> TensorType:
     shape: Shape = xs[0].shape
     for x in xs[1:]:
         if x.ndim != len(shape):
-            raise ValueError(f"arrays to stack have {len(shape)} and {x.ndim} axes")
+            raise ValueError(f"arrays to stack have {len(shape)} and {axes_text(x.ndim)}")
         what = f"shapes to stack differ: {shape_text(xs[0].shape)} and {shape_text(x.shape)}"
         shape = tuple(same(a, b, what) for a, b in zip(shape, x.shape, strict=True))
     if axis_of(axis, len(shape) + 1) != axis:

@@ -23,7 +23,7 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.parameters import PAIRS
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
+from scanopt.array.shapes import axes_text, axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType
 from scanopt.array.variable import Variable, apply, describe
 
@@ -43,7 +43,7 @@ def _contracted(a: Operand, b: Operand, i: int, j: int) -> None:
 
 def _infer_dot(a: Operand, b: Operand) -> TensorType:
     if not (a.ndim in (1, 2) and b.ndim in (1, 2)):
-        raise ValueError(f"dot of {a.ndim} and {b.ndim} axes: use matmul or tensordot")
+        raise ValueError(f"dot of {a.ndim} and {axes_text(b.ndim)}: use matmul or tensordot")
     _contracted(a, b, -1, 0)
     return TensorType(_dtype(a, b), a.shape[:-1] + b.shape[1:])
 
@@ -58,7 +58,7 @@ def _infer_matmul(a: Operand, b: Operand) -> TensorType:
 
 def _infer_outer(a: Operand, b: Operand) -> TensorType:
     if a.ndim != 1 or b.ndim != 1:
-        raise ValueError(f"outer of {a.ndim} and {b.ndim} axes: both must be vectors")
+        raise ValueError(f"outer of {a.ndim} and {axes_text(b.ndim)}: both must be vectors")
     return TensorType(_dtype(a, b), a.shape + b.shape)
 
 

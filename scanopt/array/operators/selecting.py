@@ -16,7 +16,7 @@ from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
-from scanopt.array.shapes import axis_of
+from scanopt.array.shapes import axes_text, axis_of
 from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["diagonal", "take"]
@@ -52,7 +52,9 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Variable:
         v, axis = flatten(v), 0
     i = axis_of(axis, v)
     if picks.ndim != v.ndim:
-        raise ValueError(f"take_along_axis needs indices of {v.ndim} axes for {describe(v)}, found {describe(picks)}")
+        raise ValueError(
+            f"take_along_axis needs indices with {axes_text(v.ndim)} for {describe(v)}, found {describe(picks)}"
+        )
     key: list[Any] = []
     for j, n in enumerate(dims_of(v)):
         others = [k for k in range(v.ndim) if k != j]

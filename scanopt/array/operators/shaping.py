@@ -14,7 +14,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.lengths import times
 from scanopt.array.parameters import AXES, LENGTHS, integer, optional
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.shapes import axes_of, axis_of, fill, filled, lengths, product, shape_text
+from scanopt.array.shapes import axes_of, axes_text, axis_of, fill, filled, lengths, product, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe
 
@@ -64,7 +64,7 @@ def _refuse_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> 
 
 def _infer_transpose(x: Operand, axes: tuple[int, ...]) -> TensorType:
     if sorted(axes) != list(range(x.ndim)):
-        raise ValueError(f"transpose {axes} of an array with {x.ndim} axes")
+        raise ValueError(f"transpose {axes} of an array with {axes_text(x.ndim)}")
     return TensorType(x.dtype, tuple(x.shape[i] for i in axes))
 
 
@@ -281,7 +281,7 @@ def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
     if v.ndim == ndim:
         return v
     if ndim < 1 or ndim > v.ndim + 1:
-        raise ValueError(f"flatten of {describe(v)} to {ndim} axes")
+        raise ValueError(f"flatten of {describe(v)} to {axes_text(ndim)}")
     kept = dims_of(v)[: ndim - 1]
     rest: Any = 1
     for n in dims_of(v)[ndim - 1 :]:

@@ -11,7 +11,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.parameters import LENGTHS
 from scanopt.array.registry import public
-from scanopt.array.shapes import axis_of, fill, filled, shape_text
+from scanopt.array.shapes import axes_text, axis_of, fill, filled, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply, describe
 
@@ -32,7 +32,7 @@ def _wanted(shape: tuple[Dim, ...], dims: Sequence[Any]) -> tuple[Dim, ...]:
 def _infer(x: Operand, *dims: Operand, shape: tuple[Dim, ...]) -> TensorType:
     wanted = _wanted(shape, dims)
     if x.ndim != len(wanted):
-        raise ValueError(f"specify_shape: expected {len(wanted)} axes for {shape_text(wanted)}, found {x.type}")
+        raise ValueError(f"specify_shape: expected {axes_text(len(wanted))} for {shape_text(wanted)}, found {x.type}")
     parts = zip(x.shape, shape, wanted, strict=True)  # a computed length is only checked, if x has a known one
     return TensorType(
         x.dtype, tuple(n if m is None or (given is None and n is not None) else m for n, given, m in parts)
