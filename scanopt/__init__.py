@@ -47,7 +47,7 @@ _HOME = {
     "scan_checkpoints": "scanopt.loops.checkpoints",
     "grad": "scanopt.transforms.gradients",
     "value_and_grad": "scanopt.transforms.gradients",
-    "stop_gradient": "scanopt.transforms.gradients",
+    "stop_gradient": "scanopt.lax.slices",
     "custom_jvp": "scanopt.transforms.custom",
     "custom_vjp": "scanopt.transforms.custom",
     "jacfwd": "scanopt.transforms.jacobians",

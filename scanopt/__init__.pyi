@@ -35,6 +35,7 @@ from scanopt.interpreter import interpret as interpret
 from scanopt.lax import associative_scan as associative_scan
 from scanopt.lax import cond as cond
 from scanopt.lax import switch as switch
+from scanopt.lax.slices import stop_gradient as stop_gradient
 from scanopt.loops.carry import fori_loop as fori_loop
 from scanopt.loops.carry import loop as loop
 from scanopt.loops.carry import while_loop as while_loop
@@ -72,7 +73,6 @@ from scanopt.transforms.directions import jvp as jvp
 from scanopt.transforms.directions import linearize as linearize
 from scanopt.transforms.directions import vjp as vjp
 from scanopt.transforms.gradients import grad as grad
-from scanopt.transforms.gradients import stop_gradient as stop_gradient
 from scanopt.transforms.gradients import value_and_grad as value_and_grad
 from scanopt.transforms.jacobians import hessian as hessian
 from scanopt.transforms.jacobians import jacfwd as jacfwd

@@ -16,8 +16,8 @@ from scanopt.array.types import Dim
 from scanopt.array.variable import Apply, Constant, Variable, apply
 
 __all__ = [
-    "align", "broadcast_to", "dim", "dims_of", "expand", "front", "has_lengths", "rows", "split_dims", "spread",
-    "transpose",
+    "align", "broadcast_to", "dim", "dims_of", "expand", "front", "has_lengths", "rows", "shift_axis_of_first",
+    "split_dims", "spread", "takes_lengths", "transpose",
 ]  # fmt: skip
 
 Length = int | Variable
@@ -109,3 +109,18 @@ def static_shape(*xs: Variable) -> tuple[Dim, ...]:
 def int_constant(n: int) -> Constant:
     """An int64 constant."""
     return Constant(np.int64(n))
+
+
+def takes_lengths(op: Op) -> bool:
+    """Whether some lengths in the parameter `shape` of an operator are arguments."""
+    return None in op.options["shape"]
+
+
+def shift_axis_of_first(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
+    """The batched form of an operator along an axis of its first argument, whose others are lengths.
+
+    There is none if a length is batched: rows would have different lengths.
+    """
+    if any(batched[1:]):
+        return None
+    return apply(Op.make(op.name, **{**op.options, "axis": op.options["axis"] + 1}), *args)

@@ -9,7 +9,7 @@ from typing import Any
 
 from scanopt.array.op import TABLE
 from scanopt.calculus.forms import Form
-from scanopt.calculus.law import LICENCES, Law, standard_laws
+from scanopt.calculus.law import Law, standard_laws
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Recording
 from scanopt.egraph.derivation import Look
@@ -23,6 +23,7 @@ from scanopt.history.names import StableNames
 from scanopt.history.programs import HistoryLines, ToldProgram
 from scanopt.history.user_source import law_lines, user_lines
 from scanopt.lab.machine_limits import limits_of
+from scanopt.lab.why_not import barred
 from scanopt.view.mathematics import formula_text
 
 __all__ = ["FORMAT", "VERSION", "history"]
@@ -148,7 +149,7 @@ def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:
             "matches": matches.get(x.name, 0),
             "seconds": round(seconds.get(x.name, 0.0), 6),
             "made": made.get(x.name, 0),
-            "barred": "" if x.name in may else _barred(x, f.fp),
+            "barred": "" if x.name in may else barred(x, f.fp),
             **lacking.get(x.name, {}),
             "code": law_lines(x) if matches.get(x.name) or x.name in lacking else "",
         }
@@ -162,10 +163,6 @@ def _law(x: Law) -> dict[str, Any]:
         "name": x.name, "ruleset": x.ruleset, "formula": x.formula, "mathematics": formula_text(x),
         "conditions": conditions, "licence": x.licence, "says": x.doc,
     }  # fmt: skip
-
-
-def _barred(law: Law, fp: str) -> str:
-    return "licence" if LICENCES.index(law.licence) > LICENCES.index(fp) else "left out"
 
 
 def _with_equalities(

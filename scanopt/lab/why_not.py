@@ -14,7 +14,7 @@ from scanopt.lab.term_text import Teller
 from scanopt.lab.ways_out import WAYS_OUT, WayOut
 from scanopt.records import dataclass
 
-__all__ = ["Barrier", "Verdict", "WhyNot", "why_not"]
+__all__ = ["Barrier", "Verdict", "WhyNot", "barred", "why_not"]
 
 _PLACES = 3  # listed for one condition, at most
 
@@ -138,21 +138,20 @@ def why_not(
     verdicts: list[Verdict] = []
     for p in probed:
         x = p.law
-        barred = "" if x.name in may_fire else _barred(x, settings.fp)
+        why = "" if x.name in may_fire else barred(x, settings.fp)
         fired = done.saturation.matches.get(x.name, 0)
         rest = [y for y in laws if y.name != x.name]
         without = optimize(program, rest, settings).extraction.cost if fired else None
         barriers = tuple(_barrier(f, p, teller) for f in p.failing)
         needs = tuple(map(str, p.needs))
         verdicts.append(
-            Verdict(
-                x, barred, fired, p.found, p.complete, barriers, needs, looser[x.name] if not barred else 0, without
-            )
+            Verdict(x, why, fired, p.found, p.complete, barriers, needs, looser[x.name] if not why else 0, without)
         )
     return WhyNot(name, settings.fp, done.extraction.cost, tuple(verdicts))
 
 
-def _barred(law: Law, fp: str) -> str:
+def barred(law: Law, fp: str) -> str:
+    """Why a law that may not fire may not: its licence goes beyond fp, or it was left out."""
     return "licence" if LICENCES.index(law.licence) > LICENCES.index(fp) else "left out"
 
 

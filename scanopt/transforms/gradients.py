@@ -6,16 +6,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable
 from scanopt.gradient import grad as gradient_of
 from scanopt.loops.site import show
-from scanopt.loops.trees import mapped_leaves, tree_leaves
+from scanopt.loops.trees import tree_leaves
 from scanopt.transforms.calls import title
 from scanopt.transforms.fresh import Fresh, chosen, fresh_call
 from scanopt.transforms.jit import jit
 
-__all__ = ["grad", "scalar", "stop_gradient", "value_and_grad"]
+__all__ = ["grad", "scalar", "value_and_grad"]
 
 
 def scalar(f: Callable[..., Any], what: str, call: Fresh) -> Variable:
@@ -111,15 +110,3 @@ def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
             kwargs["argnums"] = wrt
         return gradient_function(cost, *args, **kwargs)
     return gradient_of(cost, wrt, *args, **kwargs)
-
-
-def stop_gradient(x: Any) -> Any:
-    """x, which counts as a constant in gradients: an array, or arrays in any structure.
-
-    >>> import numpy as np
-    >>> grad(lambda x: x * stop_gradient(x))(np.array(3.0))
-    array(3.)
-
-    Source: `jax.lax.stop_gradient`.
-    """
-    return mapped_leaves(lambda v: FUNCTIONS["disconnected_grad"](v) if isinstance(v, Variable) else v, x)

@@ -15,7 +15,7 @@ from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
-from scanopt.array.operators.subtensor import getitem, set_subtensor
+from scanopt.array.operators.subtensor import along, getitem, set_subtensor
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_text, axis_of
 from scanopt.array.variable import Variable, describe
@@ -30,10 +30,6 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Variable:
     Raises ValueError where other lengths differ.
     """
     return concatenate([as_variable(arr), as_variable(values)], axis)
-
-
-def _along(v: Variable, axis: int, item: Any) -> Variable:
-    return getitem(v, (*[slice(None)] * axis, item))
 
 
 def _places(obj: Any, n: Any, short: bool = False) -> tuple[Any, bool]:
@@ -77,14 +73,14 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Variable:
     if isinstance(obj, slice) and isinstance(n, int):
         obj = np.arange(n)[obj]
     if isinstance(n, int) and not isinstance(obj, Variable | slice) and not _holds_variable(obj):
-        return _along(v, i, np.delete(np.arange(n), obj))
+        return along(v, i, np.delete(np.arange(n), obj))
     places, one = _places(obj, n)
     if not one:
         keep = full((n,), True)
-        return _along(v, i, set_subtensor(getitem(keep, places), False))
+        return along(v, i, set_subtensor(getitem(keep, places), False))
     checked = getitem(arange(n), places)
     others = arange(minus(n, 1))
-    return _along(v, i, elementwise("add", others, cast(elementwise("greater_equal", others, checked), "int64")))
+    return along(v, i, elementwise("add", others, cast(elementwise("greater_equal", others, checked), "int64")))
 
 
 @public("insert", numpy=("insert",))
@@ -126,7 +122,7 @@ def _insert_together(v: Variable, place: Any, new: Variable, axis: int) -> Varia
     start = _gap(place, dims[axis])
     dims[axis] = dim(new, axis)
     return concatenate(
-        [_along(v, axis, slice(None, start)), broadcast_to(new, dims), _along(v, axis, slice(start, None))], axis
+        [along(v, axis, slice(None, start)), broadcast_to(new, dims), along(v, axis, slice(start, None))], axis
     )
 
 
@@ -140,8 +136,8 @@ def _insert_apart(v: Variable, places: Variable, new: Variable, axis: int) -> Va
     total = plus(n, count)
     old = getitem(arange(total), set_subtensor(getitem(full((total,), True), target), False))
     dims = [total if j == axis else m for j, m in enumerate(dims_of(v))]
-    found = set_subtensor(_along(full(dims, cast(as_variable(0), v.dtype)), axis, old), v)
-    return set_subtensor(_along(found, axis, target), new)
+    found = set_subtensor(along(full(dims, cast(as_variable(0), v.dtype)), axis, old), v)
+    return set_subtensor(along(found, axis, target), new)
 
 
 @public("resize", numpy=("resize",))

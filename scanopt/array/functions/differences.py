@@ -15,16 +15,12 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.selecting import diff
 from scanopt.array.operators.shaping import flatten
-from scanopt.array.operators.subtensor import getitem
+from scanopt.array.operators.subtensor import along, getitem
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import Variable, describe
 
 __all__ = ["gradient", "trapezoid"]
-
-
-def _along(v: Variable, axis: int, item: Any) -> Variable:
-    return getitem(v, (*[slice(None)] * axis, item))
 
 
 def _on_axis_of(v: Variable, axis: int, ndim: int) -> Variable:
@@ -47,7 +43,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
     if x is not None:
         places = as_variable(x)
         width = _on_axis_of(diff(places), i, v.ndim) if places.ndim == 1 else diff(places, axis=axis)
-    pairs = elementwise("add", _along(v, i, slice(1, None)), _along(v, i, slice(None, -1)))
+    pairs = elementwise("add", along(v, i, slice(1, None)), along(v, i, slice(None, -1)))
     return reduce("sum", elementwise("divide", elementwise("multiply", width, pairs), 2.0), i, False)
 
 
@@ -118,7 +114,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 def _derivative(f: Variable, axis: int, dx: Any, edge_order: int) -> Variable:
     def at(item: Any) -> Variable:
-        return _along(f, axis, item)
+        return along(f, axis, item)
 
     def entry(k: int) -> Variable:
         """Sample number k, along an axis of length 1.  Raises at run time where there are too few."""
@@ -191,8 +187,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     limit = elementwise("divide", period, 2) if discont is None else discont
     small = elementwise("less", elementwise("absolute", steps), limit)
     correction = where(small, 0, elementwise("subtract", wrapped, steps))
-    moved = elementwise("add", _along(v, i, slice(1, None)), FUNCTIONS["cumsum"](correction, i))
-    return concatenate([cast(_along(v, i, slice(None, 1)), dtype), cast(moved, dtype)], i)
+    moved = elementwise("add", along(v, i, slice(1, None)), FUNCTIONS["cumsum"](correction, i))
+    return concatenate([cast(along(v, i, slice(None, 1)), dtype), cast(moved, dtype)], i)
 
 
 @public("interp", numpy=("interp",))

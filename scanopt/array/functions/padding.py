@@ -16,7 +16,7 @@ from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.selecting import flip
-from scanopt.array.operators.subtensor import getitem
+from scanopt.array.operators.subtensor import along
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Constant, Variable, describe
@@ -105,10 +105,6 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Va
     return v
 
 
-def _along(v: Variable, axis: int, item: Any) -> Variable:
-    return getitem(v, (*[slice(None)] * axis, item))
-
-
 def _beside(v: Variable, axis: int, width: Pair, sides: tuple[Variable, Variable]) -> Variable:
     """v between `sides` along an axis, which are broadcast to `width` entries before and after it."""
     parts = []
@@ -130,12 +126,12 @@ def _fits(x: Any, dtype: str) -> bool:
 
 
 def _edge(v: Variable, axis: int, width: Pair, _: Any) -> Variable:
-    return _beside(v, axis, width, (_along(v, axis, slice(None, 1)), _along(v, axis, slice(-1, None))))
+    return _beside(v, axis, width, (along(v, axis, slice(None, 1)), along(v, axis, slice(-1, None))))
 
 
 def _ramp(v: Variable, axis: int, width: Pair, ends: Pair) -> Variable:
     ramps = [
-        linspace(end, _along(v, axis, place), n, endpoint=False, dtype=v.dtype, axis=axis)
+        linspace(end, along(v, axis, place), n, endpoint=False, dtype=v.dtype, axis=axis)
         for end, place, n in zip(ends, (0, -1), width, strict=True)
     ]
     return _beside(v, axis, width, (ramps[0], flip(ramps[1], axis)))
@@ -147,7 +143,7 @@ def _statistic(name: str) -> Callable[..., Variable]:
             raise ValueError(f"pad with mode {name!r} needs entries along axis {axis}, found {describe(v)}")
         sides = []
         for count, first in zip(counts, (True, False), strict=True):
-            part = v if count is None else _along(v, axis, _first(count) if first else _last(v, axis, count))
+            part = v if count is None else along(v, axis, _first(count) if first else _last(v, axis, count))
             side: Variable = FUNCTIONS[_STATISTICS[name]](part, axis=axis, keepdims=True)
             whole = np.dtype(v.dtype).kind in "iu" and np.dtype(side.dtype).kind == "f"
             sides.append(cast(elementwise("rint", side) if whole else side, v.dtype))
@@ -172,7 +168,7 @@ def _places(v: Variable, axis: int, width: Pair) -> tuple[Variable, Any]:
 
 def _wrap(v: Variable, axis: int, width: Pair, _: Any) -> Variable:
     places, n = _places(v, axis, width)
-    return _along(v, axis, elementwise("remainder", places, n))
+    return along(v, axis, elementwise("remainder", places, n))
 
 
 def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
@@ -188,7 +184,7 @@ def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
         top = minus(period, 1) if edge_twice else period
         read = where(back, elementwise("subtract", top, rest), rest)
         last = minus(n, 1)  # one entry has only one place
-        found = _along(v, axis, read if isinstance(n, int) else elementwise("minimum", read, last))
+        found = along(v, axis, read if isinstance(n, int) else elementwise("minimum", read, last))
         return _other_side(v, axis, found, turns, back) if odd else found
 
     return padded
@@ -197,7 +193,7 @@ def _mirrored(edge_twice: bool) -> Callable[..., Variable]:
 def _other_side(v: Variable, axis: int, found: Variable, turns: Variable, back: Variable) -> Variable:
     """The entries `found`, mirrored at the values of the ends: after the first turn 2 end - entry, and so on."""
     turns, back = (expand(x, [i for i in range(v.ndim) if i != axis]) for x in (turns, back))
-    low, high = _along(v, axis, slice(None, 1)), _along(v, axis, slice(-1, None))
+    low, high = along(v, axis, slice(None, 1)), along(v, axis, slice(-1, None))
     many = elementwise("absolute", turns)
     more, less = elementwise("floor_divide", elementwise("add", many, 1), 2), elementwise("floor_divide", many, 2)
     after = elementwise("greater", turns, 0)

@@ -18,7 +18,8 @@ import numpy as np
 
 from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.derivatives import fitting, smooth
-from scanopt.array.gradients.linalg import adjoint, conj, half_below, part_of, swapped, times, triangular
+from scanopt.array.gradients.linalg import adjoint, half_below, part_of, swapped, times, triangular
+from scanopt.array.gradients.products import conj
 from scanopt.array.op import Op
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable, apply

@@ -12,13 +12,14 @@ import numpy as np
 
 from scanopt.array.batching import expand, transpose
 from scanopt.array.derivatives import fitting, smooth
+from scanopt.array.gradients.products import conj
 from scanopt.array.op import Op
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable, apply
 
 __all__ = [
-    "adjoint", "conj", "exchanged", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv",
+    "adjoint", "exchanged", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv",
     "of_logabsdet", "of_lu_factor", "of_lu_solve", "of_solve", "of_solve_triangular", "part_of", "swapped", "times",
     "triangles", "triangular",
 ]  # fmt: skip
@@ -28,12 +29,6 @@ Parts = list[Variable | None]
 
 
 # Helpers for formulas
-
-
-def conj(x: Variable) -> Variable:
-    """The conjugate of complex numbers; real ones as they are."""
-    conjugate: Variable = FUNCTIONS["conj"](x) if np.dtype(x.dtype).kind == "c" else x
-    return conjugate
 
 
 def swapped(x: Variable) -> Variable:

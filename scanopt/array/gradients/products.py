@@ -13,12 +13,13 @@ from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["gradient_of_dot", "gradient_of_matmul", "gradient_of_outer", "gradient_of_tensordot"]
+__all__ = ["conj", "gradient_of_dot", "gradient_of_matmul", "gradient_of_outer", "gradient_of_tensordot"]
 
 Args = Sequence[Variable]
 
 
-def _conj(x: Variable) -> Variable:
+def conj(x: Variable) -> Variable:
+    """The conjugate of complex numbers; real ones as they are."""
     conjugate: Variable = FUNCTIONS["conj"](x) if np.dtype(x.dtype).kind == "c" else x
     return conjugate
 
@@ -26,7 +27,7 @@ def _conj(x: Variable) -> Variable:
 def _swapped(x: Variable) -> Variable:
     """x, conjugated, with its last two axes exchanged."""
     n = x.ndim
-    return transpose(_conj(x), (*range(n - 2), n - 1, n - 2))
+    return transpose(conj(x), (*range(n - 2), n - 1, n - 2))
 
 
 def _dot(a: Variable, b: Variable) -> Variable:
@@ -52,20 +53,20 @@ def gradient_of_dot(op: Op, args: Args, out: Variable, g: Variable) -> list[Vari
 
 def _dot_by_left(a: Variable, b: Variable, g: Variable) -> Variable:
     if b.ndim == 1:
-        return g * _conj(b) if a.ndim == 1 else _outer(g, _conj(b))
-    return _dot(_conj(b), g) if a.ndim == 1 else _dot(g, _swapped(b))
+        return g * conj(b) if a.ndim == 1 else _outer(g, conj(b))
+    return _dot(conj(b), g) if a.ndim == 1 else _dot(g, _swapped(b))
 
 
 def _dot_by_right(a: Variable, b: Variable, g: Variable) -> Variable:
     if a.ndim == 1:
-        return _conj(a) * g if b.ndim == 1 else _outer(_conj(a), g)
+        return conj(a) * g if b.ndim == 1 else _outer(conj(a), g)
     return _dot(_swapped(a), g)
 
 
 def gradient_of_outer(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
     """The gradient of `outer`: for each vector the product of g with the other one."""
     a, b = args
-    return [fitting(_dot(g, _conj(b)), a) if smooth(a) else None, fitting(_dot(_conj(a), g), b) if smooth(b) else None]
+    return [fitting(_dot(g, conj(b)), a) if smooth(a) else None, fitting(_dot(conj(a), g), b) if smooth(b) else None]
 
 
 def gradient_of_matmul(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
@@ -80,18 +81,18 @@ def _by_left(a: Variable, b: Variable, g: Variable) -> Variable:
     """The gradient with respect to a.  g: (..., m, n), without m where a is a vector, without n where b is one."""
     if a.ndim <= 2:
         stack = range(b.ndim - 2)
-        return _contract(g, _conj(b), (*stack, g.ndim - 1), (*stack, b.ndim - 1))
+        return _contract(g, conj(b), (*stack, g.ndim - 1), (*stack, b.ndim - 1))
     if b.ndim == 1:
-        return expand(g, (g.ndim,)) * _conj(b)
+        return expand(g, (g.ndim,)) * conj(b)
     return sum_to(FUNCTIONS["matmul"](g, _swapped(b)), a)
 
 
 def _by_right(a: Variable, b: Variable, g: Variable) -> Variable:
     if b.ndim <= 2:
         rows = range(a.ndim - 1)
-        return _contract(_conj(a), g, rows, rows)
+        return _contract(conj(a), g, rows, rows)
     if a.ndim == 1:
-        return expand(_conj(a), (1,)) * expand(g, (g.ndim - 1,))
+        return expand(conj(a), (1,)) * expand(g, (g.ndim - 1,))
     return sum_to(FUNCTIONS["matmul"](_swapped(a), g), b)
 
 
@@ -102,11 +103,11 @@ def gradient_of_tensordot(op: Op, args: Args, out: Variable, g: Variable) -> lis
     kept_b = [i for i in range(b.ndim) if i not in ib]
     by_a = by_b = None
     if smooth(a):
-        part = _contract(g, _conj(b), range(len(kept_a), g.ndim), kept_b)
+        part = _contract(g, conj(b), range(len(kept_a), g.ndim), kept_b)
         axes = [*kept_a, *(ia[ib.index(j)] for j in sorted(ib))]
         by_a = fitting(transpose(part, [axes.index(i) for i in range(a.ndim)]), a)
     if smooth(b):
-        part = _contract(_conj(a), g, kept_a, range(len(kept_a)))
+        part = _contract(conj(a), g, kept_a, range(len(kept_a)))
         axes = [*(ib[ia.index(i)] for i in sorted(ia)), *kept_b]
         by_b = fitting(transpose(part, [axes.index(j) for j in range(b.ndim)]), b)
     return [by_a, by_b]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanopt.array import batching
-from scanopt.array.batching import dim, front
+from scanopt.array.batching import dim, front, takes_lengths
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.shaping import as_dims
@@ -59,10 +59,6 @@ def _bind(xp: Any, shape: Shape) -> Callable[..., Any]:
     return lambda x, *dims: xp.broadcast_to(x, fill(shape, dims))
 
 
-def _has_inputs(op: Op) -> bool:
-    return None in op.options["shape"]
-
-
 register(
     OpSpec(
         "broadcast_to",
@@ -72,8 +68,8 @@ register(
         batch_exact=True,
         cost="free",
         view=True,
-        can_raise=_has_inputs,
-        data_shape=_has_inputs,
+        can_raise=takes_lengths,
+        data_shape=takes_lengths,
         gradient=_gradient,
         refuse=_refuse,
         doc="repeated along new axes and axes of length 1, without a copy",

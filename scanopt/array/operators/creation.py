@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import batching
-from scanopt.array.batching import dim, dims_of, expand, front, int_constant, split_dims, spread
+from scanopt.array.batching import dim, dims_of, expand, front, int_constant, split_dims, spread, takes_lengths
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
 from scanopt.array.derivatives import no_gradient, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
@@ -154,18 +154,14 @@ def _entry(name: str, numpy: Any, infer: Any, batch: Any, doc: str, **more: Any)
     register(OpSpec(name, numpy, infer, batch, batch_exact=True, cost="memory", doc=doc, **more))
 
 
-def _has_inputs(op: Op) -> bool:
-    return None in op.options["shape"]
-
-
 _entry(
     "full",
     _bind_full,
     _infer_full,
     _batch_full,
     "an array of one value",
-    can_raise=_has_inputs,
-    data_shape=_has_inputs,
+    can_raise=takes_lengths,
+    data_shape=takes_lengths,
     gradient=_gradient_full,
     refuse=_refuse_full,
     params={"shape": SHAPE},

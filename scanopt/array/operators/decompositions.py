@@ -14,7 +14,7 @@ from scanopt.array.gradients import decompositions as gradients
 from scanopt.array.gradients.linalg import times
 from scanopt.array.numerics import decompositions, factors
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
-from scanopt.array.operators.linalg import square
+from scanopt.array.operators.linalg import batch_stack, infer_square, square
 from scanopt.array.parameters import FLAG, Parameter, one_of, optional
 from scanopt.array.shapes import broadcast, same, shape_text
 from scanopt.array.types import Dim, TensorType
@@ -103,17 +103,7 @@ def _infer_lstsq(a: Operand, b: Operand, rcond: Operand, cut: bool = False) -> T
     return TensorType(factors.dtype_of(a.dtype, b.dtype), (a.shape[1], *b.shape[1:]))
 
 
-def _infer_expm(a: Operand) -> TensorType:
-    n = square(a)
-    return TensorType(factors.dtype_of(a.dtype), (*a.shape[:-2], n, n))
-
-
 # Batched forms
-
-
-def _batch_stack(op: Op, flags: Flags, args: Args) -> Variable:
-    """The operator itself: it takes stacks of matrices with any number of first axes."""
-    return apply(op, args[0])
 
 
 def _batch_pinv(op: Op, flags: Flags, args: Args) -> Variable:
@@ -144,7 +134,7 @@ _CUT = {"cut": optional(FLAG)}  # cut: whether singular values other than 0 may 
 
 def _entry(
     name: str, infer: Callable[..., TensorType], gradient: Gradient, doc: str,
-    params: Mapping[str, Parameter] = _NONE, batch: Any = _batch_stack, **more: Any,
+    params: Mapping[str, Parameter] = _NONE, batch: Any = batch_stack, **more: Any,
 ) -> None:  # fmt: skip
     function = getattr(decompositions, name)
     register(
@@ -186,4 +176,4 @@ _entry(
     "lstsq", _infer_lstsq, gradients.of_lstsq, "least squares, as the first result of np.linalg.lstsq",
     _CUT, _batch_lstsq, batch_exact=False,
 )  # fmt: skip
-_entry("expm", _infer_expm, gradients.of_expm, "the exponential of a matrix, as scipy.linalg.expm", can_raise=False)
+_entry("expm", infer_square, gradients.of_expm, "the exponential of a matrix, as scipy.linalg.expm", can_raise=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, expand
+from scanopt.array.batching import dim, expand, shift_axis_of_first
 from scanopt.array.derivatives import fitting
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.operators.creation import arange, full
@@ -155,12 +155,6 @@ def _back(g: Variable, op: Op, args: Args) -> Parts:
 # Entries
 
 
-def _batch(op: Op, flags: Flags, args: Args) -> Variable | None:
-    if any(flags[1:]):
-        return None  # the rows would have different lengths
-    return apply(Op.make(op.name, **{**op.options, "axis": op.options["axis"] + 1}), *args)
-
-
 def _bind(name: str) -> Callable[..., Any]:
     def bind(xp: Any, axis: int, n: Points, norm: str, inverse: bool = False) -> Callable[..., Any]:
         f = xp.fft.ifft if inverse else _of_real(xp) if name == "irfft" else getattr(xp.fft, name)
@@ -195,7 +189,7 @@ def _entry(name: str, infer: Callable[..., TensorType], gradient: Gradient, doc:
             name,
             _bind(name),
             infer,
-            _batch,
+            shift_axis_of_first,
             batch_exact=True,
             can_raise=lambda op: not isinstance(op.options["n"], int),
             data_shape=lambda op: op.options["n"] == "in",

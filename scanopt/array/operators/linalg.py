@@ -21,7 +21,7 @@ from scanopt.array.shapes import broadcast, same, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["square"]
+__all__ = ["batch_stack", "infer_square", "square"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -74,7 +74,8 @@ def _without_last_row(a: Operand) -> Dim:
     return same(None if rows is None else rows - 1, n, what)
 
 
-def _infer_square(a: Operand) -> TensorType:
+def infer_square(a: Operand) -> TensorType:
+    """The type of a square matrix computed from one, or of a stack of them."""
     n = square(a)
     return TensorType(factors.dtype_of(a.dtype), (*a.shape[:-2], n, n))
 
@@ -113,7 +114,7 @@ def _batch_system(op: Op, flags: Flags, args: Args) -> Variable:
     return apply(Op.make("squeeze", axis=(found.ndim - 1,)), found) if vector else found
 
 
-def _batch_stack(op: Op, flags: Flags, args: Args) -> Variable:
+def batch_stack(op: Op, flags: Flags, args: Args) -> Variable:
     """The operator itself: it takes stacks of matrices with any number of first axes."""
     return apply(op, args[0])
 
@@ -139,7 +140,7 @@ def _entry(
     cost: str | Callable[[Op], str], doc: str, params: Mapping[str, Parameter] = _NONE, **more: Any
 ) -> None:  # fmt: skip
     system = infer in (_infer_system, _infer_lu_solve)
-    batch = _batch_system if system else _batch_stack
+    batch = _batch_system if system else batch_stack
     register(
         OpSpec(
             name, numpy, infer, batch, batch_exact=not system, cost=cost, gradient=gradient, doc=doc, params=params,
@@ -196,10 +197,10 @@ _entry(
     can_raise=True,
 )  # fmt: skip
 _entry(
-    "cholesky", _named("cholesky"), _infer_square, gradients_of_linalg.of_cholesky, "factorization",
+    "cholesky", _named("cholesky"), infer_square, gradients_of_linalg.of_cholesky, "factorization",
     "lower triangular L with L L^H = a, of which the lower triangle is read", can_raise=True,
 )  # fmt: skip
-_entry("inv", _named("inv"), _infer_square, gradients_of_linalg.of_inv, "system", "the inverse", can_raise=True)
+_entry("inv", _named("inv"), infer_square, gradients_of_linalg.of_inv, "system", "the inverse", can_raise=True)
 _entry("det", _named("det"), _infer_number, gradients_of_linalg.of_det, "factorization", "the determinant")
 _entry(
     "logabsdet", _named("slogdet", 1), _infer_real_number, gradients_of_linalg.of_logabsdet, "factorization",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import batching
-from scanopt.array.batching import dims_of, expand, split_dims
+from scanopt.array.batching import dims_of, expand, split_dims, takes_lengths
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.lengths import times
@@ -136,10 +136,6 @@ def _bind_reshape(xp: Any, shape: Shape, lead: int = 0) -> Callable[..., Any]:
     return reshape
 
 
-def _has_inputs(op: Op) -> bool:
-    return None in op.options["shape"]
-
-
 def _bind_expand(xp: Any, axis: tuple[int, ...]) -> Callable[..., Any]:
     """A binder that uses indexing, which is many times faster than np.expand_dims."""
     places: dict[int, tuple[slice | None, ...]] = {}
@@ -163,8 +159,8 @@ _entry(
     _batch_reshape,
     cost="free",
     view=True,
-    can_raise=_has_inputs,
-    data_shape=_has_inputs,
+    can_raise=takes_lengths,
+    data_shape=takes_lengths,
     gradient=_gradient_reshape,
     refuse=_refuse_reshape,
     doc="the same elements in order in another shape; the first `lead` axes stay as they are",

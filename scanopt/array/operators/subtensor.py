@@ -16,7 +16,7 @@ from scanopt.array.operators.indexing import FULL, Label, axis_labels, span
 from scanopt.array.registry import public
 from scanopt.array.variable import Apply, Constant, Variable, apply, describe
 
-__all__ = ["getitem", "inc_subtensor", "set_subtensor"]
+__all__ = ["along", "getitem", "inc_subtensor", "set_subtensor"]
 
 Index = tuple[Any, ...]
 
@@ -103,6 +103,11 @@ def _picks(part: Sequence[tuple[Any, tuple[Variable, ...]]]) -> bool:
 def _block_first(x: Variable, labels: Sequence[Label]) -> Variable:
     """x with the axes of its advanced indices first, where NumPy puts them if these indices are apart."""
     return transpose(x, sorted(range(x.ndim), key=lambda k: labels[k][0] != "block"))
+
+
+def along(v: Variable, axis: int, item: Any) -> Variable:
+    """`v[..., item, ...]`, with the item at this axis."""
+    return getitem(v, (*[slice(None)] * axis, item))
 
 
 def getitem(x: Any, key: Any) -> Variable:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim
+from scanopt.array.batching import dim, shift_axis_of_first
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import AXIS, Parameter, integer
 from scanopt.array.shapes import axis_of
@@ -121,12 +121,6 @@ def _bind_overlap(xp: Any, axis: int, length: Length, step: int, dilation: int) 
     return add
 
 
-def _batch(op: Op, flags: Flags, args: Args) -> Variable | None:
-    if any(flags[1:]):
-        return None  # the rows would have different lengths
-    return apply(Op.make(op.name, **{**op.options, "axis": op.options["axis"] + 1}), *args)
-
-
 def _of_windows(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
     n, options = dim(args[0], op.options["axis"]), {k: op.options[k] for k in ("axis", "step", "dilation")}
     given = (n,) if isinstance(n, Variable) else ()
@@ -151,7 +145,7 @@ def _entry(name: str, length: str, low: int, bind: Any, infer: Any, refuse: Any,
             name,
             bind,
             infer,
-            _batch,
+            shift_axis_of_first,
             batch_exact=True,
             can_raise=lambda op: op.options[length] == "in",
             data_shape=lambda op: op.options[length] == "in",

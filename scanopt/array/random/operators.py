@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import align, front
+from scanopt.array.batching import align, front, takes_lengths
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.parameters import DTYPE, FLAG, NUMBER, SHAPE, TEXT, Parameter, integer, one_of, optional
@@ -154,12 +154,8 @@ def _unbatched(x: Variable) -> Variable:
     return apply(Op.make("expand_dims", axis=(0,)), x)
 
 
-def _has_inputs(op: Op) -> bool:
-    return None in op.options["shape"]
-
-
 def _raises(op: Op) -> bool:
-    return _has_inputs(op) or op.name == "random_choice"
+    return takes_lengths(op) or op.name == "random_choice"
 
 
 SAMPLERS: dict[str, Sampler] = {
@@ -192,7 +188,7 @@ for _name, _sampler in SAMPLERS.items():
             batch_exact=True,
             cost="transcendental",
             can_raise=_raises,
-            data_shape=_has_inputs,
+            data_shape=takes_lengths,
             gradient=_sampler.gradient,
             refuse=_refuse(_sampler),
             doc=_sampler.doc,
