@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
 from scanopt.array.batching import align, dims_of, expand, transpose
 from scanopt.array.constants import as_arrays, as_variable, promoted
 from scanopt.array.gradients.products import (
+    conj,
     gradient_of_dot,
     gradient_of_matmul,
     gradient_of_outer,
@@ -272,11 +271,7 @@ def inner(a: Any, b: Any) -> Variable:
 def vdot(a: Any, b: Any) -> Variable:
     """The sum of conj(a) * b over all elements."""
     x, y = (flatten(v) for v in as_arrays(a, b))
-    return dot(_conjugate(x), y)
-
-
-def _conjugate(x: Variable) -> Variable:
-    return elementwise("conjugate", x) if np.dtype(x.dtype).kind == "c" else x
+    return dot(conj(x), y)
 
 
 def _rowwise(op: Op, a: Any, b: Any) -> Variable:
@@ -315,7 +310,7 @@ def vecdot(a: Any, b: Any, *, axis: int = -1) -> Variable:
     (5,)
     """
     x, y = (FUNCTIONS["moveaxis"](v, axis, -1) if axis != -1 else v for v in promoted(a, b))
-    x = _conjugate(x)
+    x = conj(x)
     if x.ndim == 1 and y.ndim == 1:
         return dot(x, y)
     result = matmul(expand(x, (x.ndim - 1,)), expand(y, (y.ndim,)))
@@ -343,5 +338,5 @@ def vecmat(v: Any, a: Any) -> Variable:
     x, y = promoted(v, a)
     _expect("vecmat", "vectors", x, 1)
     _expect("vecmat", "matrices", y, 2)
-    result = matmul(expand(_conjugate(x), (x.ndim - 1,)), y)
+    result = matmul(expand(conj(x), (x.ndim - 1,)), y)
     return apply(Op.make("squeeze", axis=(result.ndim - 2,)), result)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to, dims_of
+from scanopt.array.gradients.products import conj
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import elementwise, where
 from scanopt.array.operators.indexing import batch_setitem, infer_setitem, key_of, refuse_setitem
@@ -90,15 +91,11 @@ def _of_factors(op: Op, args: Args, out: Variable, g: Variable, at: Callable[[Va
     ones: Variable = FUNCTIONS["ones_like"](x)
     factor = apply(product, ones, y, *inputs)
     if ufunc == "multiply":
-        return [g * _conj(factor), at(g * _conj(out)) / _conj(y)]
+        return [g * conj(factor), at(g * conj(out)) / conj(y)]
     if ufunc == "divide":
-        return [g / _conj(factor), -at(g * _conj(out)) / _conj(y)]
-    by_x = g * _conj(factor * x ** (factor - 1))
-    return [by_x, at(g * _conj(out * elementwise("log", x) * factor)) / _conj(y)]
-
-
-def _conj(x: Variable) -> Variable:
-    return elementwise("conjugate", x) if np.dtype(x.dtype).kind == "c" else x
+        return [g / conj(factor), -at(g * conj(out)) / conj(y)]
+    by_x = g * conj(factor * x ** (factor - 1))
+    return [by_x, at(g * conj(out * elementwise("log", x) * factor)) / conj(y)]
 
 
 register(

@@ -18,7 +18,7 @@ from scanopt.array.statistics.reductions import kept, no_out
 from scanopt.array.types import dtype_name
 from scanopt.array.variable import Variable, apply, describe
 
-__all__ = ["along", "places"]
+__all__ = ["along", "places", "public_places"]
 
 _KINDS = ("quicksort", "heapsort", "mergesort", "stable")
 
@@ -99,22 +99,25 @@ _array_api("cumulative_sum", "cumsum", 0)
 _array_api("cumulative_prod", "cumprod", 1)
 
 
-def _argument(name: str, what: str) -> None:
+def public_places(name: str, doc: str) -> None:
+    """Register the function of `places` for an operator, with this docstring."""
+
     def f(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Variable:
         v = as_variable(a)
         return places(name, v, axis, kept(name, v, out, keepdims))
 
     f.__name__ = f.__qualname__ = name
-    f.__doc__ = (
-        f"The first place of the {what} element along axis, of all elements in order where it is None: int64.\n\n"
-        "    keepdims: whether the axis stays with length 1.  Raises ValueError for an axis that `a` does not have,\n"
-        "    and for one without elements, TypeError for `out`."
-    )
+    f.__doc__ = doc
     public(name, numpy=(name,))(f)
 
 
-_argument("argmax", "greatest")
-_argument("argmin", "least")
+for _name, _what in (("argmax", "greatest"), ("argmin", "least")):
+    public_places(
+        _name,
+        f"The first place of the {_what} element along axis, of all elements in order where it is None: int64.\n\n"
+        "    keepdims: whether the axis stays with length 1.  Raises ValueError for an axis that `a` does not have,\n"
+        "    and for one without elements, TypeError for `out`.",
+    )
 
 
 def _kind(name: str, kind: str | None, order: Any, stable: bool | None) -> dict[str, str]:

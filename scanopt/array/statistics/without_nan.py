@@ -18,7 +18,7 @@ from scanopt.array.operators.reductions import reduce, shift_axis
 from scanopt.array.parameters import AXIS
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import reduced_axes
-from scanopt.array.statistics.along import places
+from scanopt.array.statistics.along import public_places
 from scanopt.array.statistics.reductions import extremum, filled, folded, kept, mask_of, mean_of, typed, variance_of
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
@@ -183,13 +183,9 @@ def _argument(name: str) -> None:
         )
     )  # fmt: skip
 
-    def f(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Variable:
-        v = as_variable(a)
-        return places(name, v, axis, kept(name, v, out, keepdims))
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"np.{name} along axis (flattened where None); raises ValueError when run, where all elements are NaN."
-    public(name, numpy=(name,))(f)
+    public_places(
+        name, f"np.{name} along axis (flattened where None); raises ValueError when run, where all elements are NaN."
+    )
 
 
 _argument("nanargmax")
