@@ -21,6 +21,9 @@ _ABSENT = {
     "gpuarray gpu_from_host cuda transfer": "function(..., backend='cupy') runs on a GPU; nothing is moved by hand",
     "signal max_pool_2d pool_2d": "use T.nnet.max_pool(x, (2, 2)) or T.nnet.avg_pool, and T.nnet.conv2d",
     "topk argtopk topk_and_argtopk": "take T.sort(x)[-k:], or T.argsort(x)[-k:] for the places",
+    "iv ive jv kn kv kve yv hyp0f1 hyp1f1 hyp2f1 owens_t poch factorial gammaincinv gammainccinv betaincinv":
+        "T.special has other special functions; to add one, see docs/extending.md",
+    "permute_row_elements": "take x[:, order], or T.take_along_axis(x, orders, axis=-1)",
     "NumericType Scalar DenseTensorType TensorLike": "every type is a TensorType: T.tensor(dtype, shape)",
     "RandomType RandomVariable random_state_type RandomGeneratorType":
         "use T.shared_randomstreams.RandomStreams(seed), or T.random with a key",

@@ -100,6 +100,9 @@ def test_flags_come_back_after_an_error_and_wrong_ones_change_nothing() -> None:
         ("allow_cg", "did you mean 'allow_gc'"),
         ("scan_allow_gc", "'scan.allow_gc'"),
         ("colour", "there are floatX, mode, allow_gc"),
+        ("cast_policy", "take the dtype of the arrays beside them"),
+        ("on_opt_error", "leave the line out"),
+        ("profile_memory", "profile=True"),
     ],
 )
 def test_unknown_flags_name_those_near(name: str, hint: str) -> None:

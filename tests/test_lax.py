@@ -240,3 +240,23 @@ def test_at_once_or_as_a_graph() -> None:
     assert scanopt.switch is lax.switch
     assert scanopt.associative_scan is lax.associative_scan
     assert grad(lambda x: lax.stop_gradient({"a": x})["a"] * x)(3.0) == 3
+
+
+def test_one_operand_by_name() -> None:
+    agree(lambda p, x: lax.cond(p, np.sin, np.cos, operand=x), (np.array(False), X), np.cos(X))
+    agree(lambda k, x: lax.switch(k, [np.sin, np.cos], operand=x), (np.array(1), X), np.cos(X))
+    assert lax.cond(True, lambda nothing: nothing, lambda nothing: nothing, operand=None) is None
+    for twice in (lambda: lax.cond(True, np.sin, np.cos, X, operand=X), lambda: lax.switch(0, [np.sin], X, operand=X)):
+        with pytest.raises(TypeError, match="the operands are given twice"):
+            twice()
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("add", "T.add"), ("and_", "T.and_"), ("rsqrt", r"1 / T\.sqrt\(x\)"), ("reduce_max", r"T\.max\(x, axis\)"),
+     ("scatter_add", r"x\.at\[index\]\.add"), ("top_k", r"T\.sort")],
+)  # fmt: skip
+def test_functions_of_arrays_are_elsewhere(name: str, there: str) -> None:
+    with pytest.raises(AttributeError, match=f"'{name}'; it is {there}"):
+        getattr(lax, name)
+    assert not hasattr(lax, "__path_of_nothing__")

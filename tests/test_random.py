@@ -13,6 +13,7 @@ import scanopt.tensor as T
 from scanopt.array.op import Op
 from scanopt.array.random.draws import Draws
 from scanopt.array.random.philox import FOLD, blocks_at, philox, unit, word_rows
+from scanopt.array.random.stream import _MADE_OF_OTHERS
 from scanopt.array.variable import Variable
 
 pytestmark = pytest.mark.usefixtures("brief_search")
@@ -535,3 +536,31 @@ def test_nothing_to_warn_of() -> None:
     draws, u = scanopt.scan(lambda: trng.uniform(), n_steps=3)
     f = scanopt.function([key], draws, givens={next(iter(u)): key})
     np.testing.assert_array_equal(f(state(1, 2, 3)), f(state(1, 2, 3)))
+
+
+MEANS = {
+    "betabinom": 40 / 7, "categorical": 0.8, "chisquare": 3.0, "geometric": 2.5, "gumbel": 1 + 2 * np.euler_gamma,
+    "halfnormal": 2 * np.sqrt(2 / np.pi), "invgamma": 1.0, "laplace": 1.0, "logistic": 1.0,
+    "negative_binomial": 15.0, "pareto": 8 / 3, "randint": 2.0, "random": 0.5, "shuffle": 2.0,
+    "standard_normal": 0.0, "t": 1.0, "weibull": 0.9064,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(_MADE_OF_OTHERS))
+def test_what_to_write_for_other_distributions(name: str) -> None:
+    s = R.RandomStream(5)
+    with pytest.raises(AttributeError, match="write ") as error:
+        getattr(s, name)
+    text = str(error.value).partition("write ")[2].removesuffix(" for a stream s")
+    assert text == _MADE_OF_OTHERS[name]
+    names = dict(s=s, T=T, size=(4000,), loc=1.0, scale=2.0, df=3.0, n=10, low=0, high=5, p=0.4, alpha=4.0, beta=3.0)
+    if name == "categorical":
+        names["p"] = T.constant([0.2, 0.8])
+    if name == "shuffle":
+        names["x"] = T.arange(5)
+    if name == "multivariate_normal":
+        names.update(loc=T.zeros(2), cov=T.eye(2))
+    found = value(eval(text, names))
+    assert np.isfinite(found).all()
+    if name in MEANS:
+        assert found.mean() == pytest.approx(MEANS[name], abs=0.35 * max(1.0, MEANS[name] / 4))

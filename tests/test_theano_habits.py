@@ -352,3 +352,22 @@ def test_errors_name_axes_in_steps() -> None:
         with pytest.raises(ValueError) as info:  # noqa: PT011
             call(np.ones((2, 4)), np.ones(3))
         assert "has length 4" in "\n".join([str(info.value), *info.value.__notes__])
+
+
+@pytest.mark.parametrize("missing", ["None", "none", "Disconnected"])
+def test_choices_of_gradients_in_capitals(missing: str) -> None:
+    x, y = T.dvectors("x", "y")
+    found = T.grad(x.sum(), [x, y], disconnected_inputs="Ignore", return_disconnected=missing)
+    assert (found[0].type, found[1]) == (x.type, None)
+    assert T.Rop(y, x, x, disconnected_outputs="IGNORE", return_disconnected=missing) is None
+    with pytest.warns(Warning, match="no gradient"):
+        T.grad(x.sum(), y, disconnected_inputs="Warn")
+    with pytest.raises(ValueError, match="'zero', 'none' or 'disconnected', found 'nought'"):
+        T.grad(x.sum(), x, return_disconnected="nought")
+
+
+def test_arguments_of_functions_without_effect() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], x * 2, rebuild_strict=True, accept_inplace=True, trust_input=True)
+    f.trust_input = True  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(f([1.0]), [2.0])

@@ -49,10 +49,9 @@ def function(
     name: str | None = None,
     schedule: Schedule | str | None = None,
     memory: float | str | None = None,
-    profile: bool | str | None = None,
-    adapt: bool | None = None,
-    threads: int | str | None = None,
-) -> Function:
+    profile: bool | str | None = None, adapt: bool | None = None, threads: int | str | None = None,
+    rebuild_strict: bool = True, accept_inplace: bool = False, trust_input: bool = False,
+) -> Function:  # fmt: skip
     """Compile symbolic outputs into a function of symbolic inputs.
 
     inputs: list of variables, pairs (variable, default value) or `In`s; a computed one cuts the graph there.
@@ -73,6 +72,7 @@ def function(
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
     whose default updates are left out.  profile: True or a title collects times as `f.profile` (config.profile).
     adapt: programs chosen by sizes (config.adapt).  threads: on how many kernels may run, or "auto" (config.threads).
+    rebuild_strict, accept_inplace, trust_input: accepted as in PyTensor, without effect: arguments are always checked.
     Warns once about random numbers of a loop whose updates were not passed.  Raises TypeError or ValueError.
 
     >>> from scanopt import tensor as T

@@ -50,9 +50,9 @@ class Asked:
     def of(cls, function: str, wrt: Any, consider_constant: Any = None, disconnected_inputs: Any = "raise") -> Asked:
         """The arguments of a call, checked.  Raises TypeError, ValueError."""
         site = Site(function, user_location())
-        choice(site, "disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+        how = choice(site, "disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
         constant = [] if consider_constant is None else variables(site, "consider_constant", consider_constant)
-        return cls(site, variables(site, "wrt", wrt), constant, disconnected_inputs)
+        return cls(site, variables(site, "wrt", wrt), constant, how)
 
     def alone(self, x: Variable) -> Asked:
         """The same call, with respect to x alone."""
@@ -84,11 +84,13 @@ def variables(site: Site, argument: str, given: Any) -> list[Variable]:
     return out
 
 
-def choice(site: Site, argument: str, given: Any, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError if `given` is not one of `allowed`."""
-    if given not in allowed:
+def choice(site: Site, argument: str, given: Any, allowed: tuple[str, ...]) -> str:
+    """That of `allowed` which is given, in capitals or not.  Raises ValueError if it is none of them."""
+    found = given.lower() if isinstance(given, str) else given
+    if found not in allowed:
         names = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
         raise site.error(ValueError, f"{argument} is {names}, found {show(given)}")
+    return str(found)
 
 
 def _reason(cost: Variable, x: Variable) -> str:

@@ -63,7 +63,7 @@ def grad(
     Source: the documents' `theano.grad`; for complex numbers dL/dRe + i dL/dIm.
     """
     asked = Asked.of("grad", wrt, consider_constant, disconnected_inputs)
-    choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    missing = choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     choice(asked.site, "null_gradients", null_gradients, ("raise", "return"))
     known = known_gradients(asked.site, known_grads)
     starts = list(known)
@@ -79,7 +79,7 @@ def grad(
     for x, g in zip(asked.wrt, found, strict=True):
         if g is None:
             asked.say(named, x)
-            g = zeros_like(x) if return_disconnected == "zero" else None
+            g = zeros_like(x) if missing == "zero" else None
         elif add_names and g.name is None and named.name and x.name and g.owner is not None and x not in dict(known):
             g.name = f"d({named.name})/d({x.name})"
         out.append(g)

@@ -55,8 +55,8 @@ def Rop(  # noqa: N802  the documented name
     Source: the documents' `theano.gradient.Rop`.
     """
     asked = Asked.of("Rop", wrt)
-    choice(asked.site, "disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
-    choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
+    how = choice(asked.site, "disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
+    missing = choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     outputs = variables(asked.site, "f", f)
     points = vectors(asked.site, asked.wrt, eval_points, "variables")
     tangents: Tangents = {}
@@ -79,8 +79,8 @@ def Rop(  # noqa: N802  the documented name
         if t is None:
             text = f"{describe(v)} does not move smoothly with {', '.join(map(describe, tangents)) or 'anything'}"
             advice = "disconnected_outputs='ignore' gives zeros"
-            disconnected(asked.site, disconnected_outputs, f"{text} {asked.site.place}; {advice}")
-    still = zeros_like if return_disconnected == "zero" else lambda v: None
+            disconnected(asked.site, how, f"{text} {asked.site.place}; {advice}")
+    still = zeros_like if missing == "zero" else lambda v: None
     return like_given(f, [still(v) if t is None else t for v, t in zip(outputs, found, strict=True)])
 
 

@@ -21,8 +21,15 @@ from scanopt.loops.trees import rebuilt, same_structure, structure, tree_leaves
 __all__ = ["cond", "select", "select_n", "switch"]
 
 
-def _operands(site: Site, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """The operands as symbolic arrays, which the branches get even if they run at once."""
+_NOT_GIVEN = object()
+
+
+def _operands(site: Site, operands: Sequence[Any], operand: Any) -> tuple[Any, ...]:
+    """The operands, or the only one, as symbolic arrays, which the branches get even if they run at once."""
+    if operand is not _NOT_GIVEN:
+        if operands:
+            raise site.error(TypeError, "the operands are given twice: by position, and with operand=")
+        operands = (operand,)
     leaves = [site.array(as_variable(x) if is_bare(x) else x, path) for path, x in tree_leaves(operands, "operands")]
     made: tuple[Any, ...] = rebuilt(operands, iter(leaves).__next__)
     return made
@@ -77,11 +84,14 @@ def _scalar(site: Site, x: Any, what: str) -> Variable:
 
 
 @at_once
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = _NOT_GIVEN
+) -> Any:
     """Run true_fun with the operands if the scalar `pred` is true, else false_fun; only one of them runs.
 
-    operands: arrays in any structure.  Both functions return arrays in the same structure; dtypes are promoted, and
-    shapes may differ, but not numbers of axes.  Raises TypeError for results that do not fit.
+    operands: arrays in any structure; a single one may be given as `operand`.  Both functions return arrays in the
+    same structure; dtypes are promoted, and shapes may differ, but not numbers of axes.  Raises TypeError for results
+    that do not fit.
 
     >>> import numpy as np
     >>> cond(np.array(True), lambda x: x + 1, lambda x: x - 1, np.array([1.0, 2.0]))
@@ -91,16 +101,17 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     site = Site("cond", user_location())
     test = _scalar(site, pred, "pred")
-    given = _operands(site, operands)
+    given = _operands(site, operands, operand)
     a, b = _branch(site, true_fun, "true_fun", given), _branch(site, false_fun, "false_fun", given)
     return _one_of(site, test, a, b, ("true_fun", "false_fun"))
 
 
 @at_once
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NOT_GIVEN) -> Any:
     """Run branch number `index` with the operands, and no other one.  An index out of range means the nearest branch.
 
-    index: an integer scalar.  branches: functions as in `cond`.  Raises TypeError, ValueError for what does not fit.
+    index: an integer scalar.  branches: functions of the operands, as in `cond`; operand: as there.  Raises TypeError,
+    ValueError for what does not fit.
 
     >>> import numpy as np
     >>> switch(np.array(5), [np.sin, np.cos, lambda x: -x], np.array(2.0))
@@ -115,7 +126,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not isinstance(branches, list | tuple) or not branches:
         raise site.error(ValueError, f"branches must be a list of one function or more, found {show(branches)}")
     words = [f"branches[{k}]" for k in range(len(branches))]
-    given = _operands(site, operands)
+    given = _operands(site, operands, operand)
     sides = [_branch(site, f, what, given) for f, what in zip(branches, words, strict=True)]
     for side, what in zip(sides[1:], words[1:], strict=True):
         if not same_structure(sides[0], side):

@@ -67,9 +67,39 @@ class RandomStream(Streams):
         """Entries of a (or integers below a), with or without replacement, with probabilities p."""
         return self.gen(random_functions.choice, _size(size), a, replace, p)
 
+    def __getattr__(self, name: str) -> Any:
+        way = f"; write {_MADE_OF_OTHERS[name]} for a stream s" if name in _MADE_OF_OTHERS else ""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{way}")
+
     def permutation(self, x: Any) -> Variable:
         """The integers below x in random order."""
         return self.gen(random_functions.permutation, (), x)
+
+
+_MADE_OF_OTHERS = {
+    "betabinom": "s.binomial(n, s.beta(alpha, beta, size=size))",
+    "categorical": "s.choice(p.shape[-1], size=size, p=p)",
+    "cauchy": "loc + scale * s.normal(size=size) / s.normal(size=size)",
+    "chisquare": "s.gamma(df / 2, scale=2, size=size)",
+    "geometric": "1 + T.floor(s.exponential(size=size) / -T.log1p(-p))",
+    "gumbel": "loc - scale * T.log(s.exponential(size=size))",
+    "halfcauchy": "scale * abs(s.normal(size=size) / s.normal(size=size))",
+    "halfnormal": "abs(s.normal(0, scale, size=size))",
+    "invgamma": "1 / s.gamma(alpha, rate=beta, size=size)",
+    "laplace": "loc + s.exponential(scale, size=size) - s.exponential(scale, size=size)",
+    "logistic": "loc + scale * T.special.logit(s.uniform(size=size))",
+    "lognormal": "T.exp(s.normal(loc, scale, size=size))",
+    "multivariate_normal": "loc + T.linalg.cholesky(cov) @ s.normal(size=loc.shape)",
+    "negative_binomial": "s.poisson(s.gamma(n, scale=(1 - p) / p, size=size))",
+    "pareto": "scale * T.exp(s.exponential(size=size) / alpha)",
+    "randint": "s.integers(low, high, size=size)",
+    "random": "s.uniform(size=size)",
+    "shuffle": "x[s.permutation(x.shape[0])]",
+    "standard_normal": "s.normal(size=size)",
+    "t": "loc + scale * s.normal(size=size) / T.sqrt(s.gamma(df / 2, scale=2, size=size) / df)",
+    "weibull": "s.exponential(size=size) ** (1 / alpha)",
+}
+"""Distributions of PyTensor without a method here: what to write, for a stream s."""
 
 
 def _size(size: Any) -> Any:
