@@ -419,9 +419,7 @@ CASES: dict[str, list[Case]] = {
             ValueError,
             ["max_steps must be an integer", "0.5"],
         ),
-        Case(
-            "while_loop(lambda c: c < 9, lambda c: (c, c), s, 9)", TypeError, ["carry is an array", "(_, _) after"]
-        ),
+        Case("while_loop(lambda c: c < 9, lambda c: (c, c), s, 9)", TypeError, ["carry is an array", "(_, _) after"]),
         Case("while_loop(lambda c: x > c, lambda c: c, s, 9)", TypeError, ["until needs a scalar condition", "any()"]),
         Case(
             "last, _ = loop(lambda c, v: ((c[0] + xs3,), None), (x,), X)\n"
