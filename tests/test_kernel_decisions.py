@@ -26,7 +26,7 @@ def branched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made, texts = Build.__init__, list[str]()
 
     def build(self: Build, text: str) -> None:
-        texts.append(re.sub(r"\(turn < 2 \|\| \(turn > 2 && \w+\)\)", "1", text))
+        texts.append(re.sub(r"\(turn\w+ < 2 \|\| \(turn\w+ > 2 && \w+\)\)", "(1)", text))
         made(self, texts[-1])
 
     monkeypatch.setattr(Build, "__init__", build)

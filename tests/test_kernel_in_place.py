@@ -47,6 +47,37 @@ def test_a_sequence_of_the_loop_inside_reads_the_state_as_it_was() -> None:
     last_row(sweep, c, x, [c, x], [RNG.normal(size=5), RNG.normal(size=64)])
 
 
+def test_a_loop_inside_changes_a_state_of_few_elements_where_it_lies() -> None:
+    v, top = T.dvector("v"), T.TensorType("float64", (8,))("top")
+
+    def step(v: Any, top: Any) -> Any:
+        def one(i: Any, v: Any, top: Any) -> Any:
+            return [T.minimum(top[i], v), T.set_subtensor(top[i], T.maximum(top[i], v))]
+
+        (_, found), _ = scanopt.scan(one, T.arange(8), [v, top])
+        return found[-1]
+
+    text, _ = last_row(step, v, top, [v, top], [RNG.normal(size=30), np.full(8, -np.inf)])
+    outer = text[text.index("while (t", text.index("while (t") + 1) :]
+    assert "ANY_ORDER" not in outer[: outer.index("while (t", 8)]  # the state is not copied
+
+
+def test_elements_are_read_before_a_loop_inside_changes_the_state() -> None:
+    x = T.dvector("x")
+
+    def step(i: Any, x: Any) -> Any:
+        def back(j: Any, y: Any) -> Any:
+            goes = (j > 0) & (y[T.maximum(j - 1, 0)] > x[i])
+            moved = T.switch(goes, T.set_subtensor(y[j], y[T.maximum(j - 1, 0)]), y)
+            return [T.switch(goes, j - 1, j), moved], scanopt.until(~goes)
+
+        (places, found), _ = scanopt.scan(back, outputs_info=[i, x], n_steps=x.shape[0])
+        return T.set_subtensor(found[-1][places[-1]], x[i])
+
+    _, memory = last_row(step, T.arange(1, x.shape[0]), x, [x], [RNG.normal(size=64)])
+    assert memory <= 2 * ROW  # the places alone
+
+
 @pytest.mark.parametrize("rule", ["outer", "where not"])
 def test_rows_and_columns_of_a_matrix_are_copied_before_it_is_written_over(rule: str) -> None:
     c, a = T.lvector("c"), T.dmatrix("a")

@@ -117,9 +117,7 @@ def _pays(setting: SetItem, types: Mapping[str, TensorType]) -> bool:
     return bool(places) or len(known) < types[x].ndim or prod(known) > FEW
 
 
-def _chosen(
-    node: Map, settings: Sequence[_Setting], types: dict[str, TensorType]
-) -> Iterator[tuple[str, Node]]:
+def _chosen(node: Map, settings: Sequence[_Setting], types: dict[str, TensorType]) -> Iterator[tuple[str, Node]]:
     """Yield the settings of chosen parts, and what they need, each beside the array that they make."""
     for i, s in enumerate(settings):
         for n in _part_chosen(s, f"{node.out}#{i}", types):

@@ -75,8 +75,7 @@ def _is_overwritten(
     s: CarriedState, names: tuple[str, ...], nested: Nested, views: Mapping[str, str], w: Lowering
 ) -> bool:
     loop = nested.loop
-    few = is_few(w.axes(s.update)) and not names  # their elements are variables, but where parts are set first
-    if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or few:
+    if w.device or s.depth != 1 or len(s.taps) != 1 or not s.type.ndim:
         return False
     tap = names[-1] if names else s.taps[0][1]
     others = [x.update for x in loop.states if x is not s]
@@ -93,6 +92,8 @@ def _is_overwritten(
     if isinstance(maker, Nested):
         on = all(_is_handed_on(n, maker, nested, row) or _is_smaller_part(n, tap, w) for n in readers)
         return on and not names
+    if is_few(w.axes(s.update)) and not names:
+        return False  # its elements are variables
     read_before = [n for n in readers if n is not maker and isinstance(n, _READING)]
     return isinstance(maker, Map | Call | Product) and all(
         n in read_before or _by_element(n, tap, w) or _is_smaller_part(n, tap, w) for n in readers
@@ -295,9 +296,14 @@ def _gives_numbers(node: Node) -> bool:
 
 
 def with_settings_late(nested: Nested, w: Lowering) -> Nested:
-    """Move the nodes that set parts of states behind all readers of these states, so that they can work in place."""
-    nodes = [*nested.nodes]
-    for s in () if w.device else nested.loop.states:
+    """Move the nodes that set parts of states behind all readers of these states, so that they can work in place.
+
+    Elements of states are read before loops that may change the states in place.
+    """
+    if w.device:
+        return nested
+    nodes = _elements_read_first(nested, w)
+    for s in nested.loop.states:
         made = {n.args[0]: n for n in nodes if isinstance(n, Setting)}
         settings: list[Setting] = []
         name = s.taps[0][1] if s.depth == 1 and len(s.taps) == 1 and s.type.ndim else ""
@@ -309,3 +315,16 @@ def with_settings_late(nested: Nested, w: Lowering) -> Nested:
             first = next((i for i, m in enumerate(nodes) if n.out in m.args), len(nodes))
             nodes[at:first] = [*nodes[at + 1 : first], n]
     return replace(nested, nodes=tuple(nodes))
+
+
+def _elements_read_first(nested: Nested, w: Lowering) -> list[Node]:
+    """The nodes, those that read an element of a state before the first loop that stands after their places."""
+    states = {name for s in nested.loop.states for _, name in s.taps}
+    nodes = [*nested.nodes]
+    for n in nested.nodes:
+        if isinstance(n, View) and n.args[0] in states and not w.axes(n.out):
+            at = nodes.index(n)
+            known = max((i + 1 for i, m in enumerate(nodes[:at]) if not set(m.outs).isdisjoint(n.args)), default=0)
+            first = next((i for i in range(known, at) if isinstance(nodes[i], Nested)), at)
+            nodes.insert(first, nodes.pop(at))
+    return nodes

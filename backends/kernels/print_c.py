@@ -63,9 +63,9 @@ from scanopt.backends.kernels.steps_in_c import (
     multiplies,
     parameter,
     places,
-)
+)  # fmt: skip
 from scanopt.backends.kernels.steps_known import wrapped
-from scanopt.backends.kernels.steps_unrolled import CLOCK, looped, looped_in_two_ways, one_by_one, waits_in_order
+from scanopt.backends.kernels.steps_unrolled import CLOCK, looped, looped_in_two_ways, one_by_one, trial, waits_in_order
 from scanopt.backends.kernels.values import item_size
 from scanopt.backends.kernels.vector_text import dot_text
 from scanopt.backends.kernels.walks import expressions, inside, loads, variables
@@ -82,7 +82,8 @@ def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) ->
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
     lines += [parameter(i, p) for i, p in enumerate(kernel.params)]
     body = [line for stmt in kernel.body for line in w.statement(stmt, 1)]
-    lines += [f"    const int {name} = {test};" for name, test in w.alike.items()] + body
+    lines += [f"    const int {name} = {test};" for name, test in w.alike.items()]
+    lines += [*map(trial, sorted(w.tried)), *body]
     head = f"int64 {NAME}(char **G, const int64 *N, void **F)\n{{\n"
     return (
         f"{HEAD % object.__basicsize__}{''.join(sorted(w.helpers))}\n{head}"
@@ -100,24 +101,21 @@ class Printer:
     places: variables that are places.  late: choices that are printed as branches, since their conditions come late;
     waits: variables that depend on the step before.  counters: integers that a step sets to 1 or increments.  ready:
     choices without a branch; branches: whether each branch is to be one for compilers, too.  alike: for each variable,
-    the test whether a function may replace a loop, done once.
+    the test whether a function may replace a loop, done once.  tried: the loops that try two ways.
     """
 
     one_by_one = "ONE_BY_ONE"
 
     def __init__(self, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> None:
-        self.helpers: set[str] = set()
         self.loops = loops
-        self.in_step = False
-        self.chosen: set[str] = set()
-        self.places: set[str] = set()
+        self.helpers, self.tried = set[str](), set[str]()
+        self.chosen, self.places = set[str](), set[str]()
+        self.late, self.waits = set[str](), set[str]()
+        self.in_step, self.branches = False, False
         self.named = ""
         self.counters: dict[str, tuple[Expr, bool]] = {}
-        self.late: set[str] = set()
-        self.waits: set[str] = set()
         self.alike: dict[str, str] = {}
         self.ready: dict[str, str] = {}
-        self.branches = False
 
     def expression(self, x: Expr) -> str:
         """The text of an expression."""
@@ -325,6 +323,7 @@ class Printer:
         if other:
             self.helpers.add(CLOCK)
             self.ready, self.branches = {}, True
+            self.tried.add(x.var)
             yield from looped_in_two_ways(x, count, step, [*self._body(other, depth), *end], space)
             self.branches = False
         else:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.ir import Do, Expr, Fail, If, Let, Lit, Point, Set, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.walks import dependencies, expressions, inside, loads, variables
 
-__all__ = ["CLOCK", "IN_ANY_ORDER", "looped", "looped_in_two_ways", "one_by_one", "waits_in_order"]
+__all__ = ["CLOCK", "IN_ANY_ORDER", "looped", "looped_in_two_ways", "one_by_one", "trial", "waits_in_order"]
 
 AT_ONCE, MOST_STATEMENTS, FEWEST_STEPS = 4, 40, 16
 """The steps of a group; the most statements of such a step; loops known to have fewer steps have no groups."""
@@ -74,24 +74,36 @@ def looped_in_two_ways(
 
     Of 128 blocks, the second one is timed with branches, after the first one has taught the processor what to predict,
     and the third one without them.  Only steps with branches are taken four at a time: the others wait for one another.
+    A block of a short loop inside another one is made of several of its runs.
     """
     t = x.var
-    whole = f"whole{t}"
-    yield f"{space}const bool8 {whole} = {count} - {t} >= {BLOCK * BLOCKS};"
-    yield f"{space}uint64 turn{t} = 0, took{t} = 0, better{t} = 0;"
     yield f"{space}while ({t} < {count}) {{"
-    yield f"{space}    const bool8 full = {whole} && {count} - {t} >= {BLOCK};"
-    yield f"{space}    const int64 stop = full ? {t} + {BLOCK} : {count};"
-    yield f"{space}    const uint64 turn = turn{t}++ % {ROUND}, start = full ? CLOCK : 0;"
-    yield f"{space}    if (full && (turn < 2 || (turn > 2 && better{t}))) {{"
+    yield f"{space}    const int64 stop = {count} - {t} > {BLOCK} ? {t} + {BLOCK} : {count};"
+    yield f"{space}    const bool8 timed = turn{t} == 1 || turn{t} == 2;"
+    yield f"{space}    const uint64 start = timed ? CLOCK : 0;"
+    yield f"{space}    taken{t} += stop - {t};"
+    yield f"{space}    if (turn{t} < 2 || (turn{t} > 2 && better{t})) {{"
     yield from _grouped(x, "stop", [f"        {line}" for line in branching], f"{space}        ")
-    yield f"{space}    }} else {{"
-    yield from one_by_one(x, "stop", [f"        {line}" for line in step], f"{space}        ")
     yield f"{space}    }}"
-    yield f"{space}    const uint64 took = full ? CLOCK - start : 0;"
-    yield f"{space}    if (turn == 1) took{t} = took;"
-    yield f"{space}    if (turn == 2) better{t} = took{t} < took;"
+    yield from one_by_one(x, "stop", [f"    {line}" for line in step], f"{space}    ")
+    yield f"{space}    if (timed) spent{t} += CLOCK - start;"
+    yield f"{space}    if (taken{t} >= {BLOCK}) {{"
+    yield f"{space}        if (turn{t} == 2) better{t} = took{t} * taken{t} < spent{t} * of{t};"
+    yield f"{space}        took{t} = spent{t};"
+    yield f"{space}        of{t} = taken{t};"
+    yield f"{space}        turn{t} = (turn{t} + 1) % {ROUND};"
+    yield f"{space}        spent{t} = taken{t} = 0;"
+    yield f"{space}    }}"
     yield f"{space}}}"
+
+
+def trial(var: str) -> str:
+    """The line that defines the variables of a loop with two ways, at the beginning of its function.
+
+    The first blocks run without branches: loops of few steps try nothing.
+    """
+    others = ", ".join(f"{name}{var} = 0" for name in ("taken", "spent", "took", "of", "better"))
+    return f"    uint64 turn{var} = {ROUND - BLOCKS // 2}, {others};"
 
 
 def one_by_one(x: Steps, count: str, step: Sequence[str], space: str) -> Iterator[str]:
