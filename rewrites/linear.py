@@ -100,22 +100,16 @@ def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condi
 
 
 def _second_order(
-    c: Clock,
-    init: Value,
-    first: Value | None,
-    s: State,
-    factors: tuple[Value, Value],
-    entry: tuple[Value, Value],
-    total: Callable[[Value, Value, Value], Value],
+    c: Clock, init: Value, first: Value | None, s: State, factors: tuple[Value, Value], entry: tuple[Value, Value]
 ) -> Equation:
     """The equation of a filter that looks back two rows.
 
     first: the initial row of the state two steps back where it is a state of its own; None: both are rows of init.
-    entry: x, and the sequence of all x.  total: makes the sum of s·a, r·b and x in one of its spellings.
+    entry: x, and the sequence of all x.
     """
     (a, b), (x, X) = factors, entry
     rows = init if first is None else ops.concatenate(first, init[-1:], axis=0)
-    left = total(delay(c, init, s, 1) * hold(c, a), delay(c, rows, s, 2) * hold(c, b), x)
+    left = delay(c, init, s, 1) * hold(c, a) + delay(c, rows, s, 2) * hold(c, b) + x
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
     return Equation(left, seq(c, ops.lfilter2(rows[-2:], X, a, b)), when=when)
 
@@ -156,41 +150,7 @@ def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X
 )
 def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """A state that becomes (s·a + r·b) + x, with r the state before s, is a filter."""
-    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: near + far + x)
-
-
-@law(
-    licence="reassoc",
-    source="scipy.signal.lfilter, in another order",
-    example=lambda x, y, a, b: _trace(lambda v, r, s, a, b: v + a * s + b * r, x, _two(y), a, b),
-    never=(
-        lambda x, y: _trace(lambda v, r, s: v + T.tanh(s) * 0.5 + 0.2 * r, x, _two(y)),
-        lambda x, y: _trace(lambda v, r, s: [s + v, v + s * 0.5 + r * 0.2], x, [_two(y), None])[1],
-        lambda X, y: _trace(lambda v, r, s, b: v + b * s + 0.2 * r, X, _two(X), y),
-        lambda X, y: _trace(lambda v, r, s, b: v + 0.5 * s + b * r, X, _two(X), y),
-        lambda p, q: _trace(lambda v, r, s: v + 3 * s + 2 * r, p, _two(q)),
-    ),
-)
-def filter_with_the_entry_between(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
-    """A state that becomes (s·a + x) + r·b is a filter, too."""
-    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: near + x + far)
-
-
-@law(
-    licence="reassoc",
-    source="scipy.signal.lfilter, in another order",
-    example=lambda x, y, a, b: _trace(lambda v, r, s, a, b: v + b * r + a * s, x, _two(y), a, b),
-    never=(
-        lambda x, y: _trace(lambda v, r, s: v + 0.2 * r + T.tanh(s) * 0.5, x, _two(y)),
-        lambda x, y: _trace(lambda v, r, s: [s + v, v + r * 0.2 + s * 0.5], x, [_two(y), None])[1],
-        lambda X, y: _trace(lambda v, r, s, b: v + 0.2 * r + b * s, X, _two(X), y),
-        lambda X, y: _trace(lambda v, r, s, b: v + b * r + 0.5 * s, X, _two(X), y),
-        lambda p, q: _trace(lambda v, r, s: v + 2 * r + 3 * s, p, _two(q)),
-    ),
-)
-def filter_with_the_nearest_last(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
-    """A state that becomes (r·b + x) + s·a is a filter, too."""
-    return _second_order(c, init, None, s, (a, b), (x, X), lambda near, far, x: far + x + near)
+    return _second_order(c, init, None, s, (a, b), (x, X))
 
 
 @law(
@@ -209,45 +169,7 @@ def filter_of_two_states(
     c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
 ) -> Equation:
     """The same where the state before s is a state of its own, which starts with a row of its own."""
-    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: near + far + x)
-
-
-@law(
-    licence="reassoc",
-    source="scipy.signal.lfilter, in another order",
-    example=lambda x, a, b: _trace(lambda v, s, r, a, b: [v + a * s + b * r, s], x, [b, a], a, b)[0],
-    never=(
-        lambda x, a, b: _trace(lambda v, s, r, b: [v + T.tanh(s) * 0.5 + 0.2 * r, s], x, [b, a], b)[0],
-        lambda x, a, b: _trace(lambda v, s, r: [s + v, s, (s * 0.5 + v) + r * 0.2], x, [b, a, None])[2],
-        lambda X, y: _trace(lambda v, s, r, b: [v + b * s + 0.2 * r, s], X, [X[0], X[1]], y)[0],
-        lambda X, y: _trace(lambda v, s, r, b: [v + 0.5 * s + b * r, s], X, [X[0], X[1]], y)[0],
-        lambda p, n: _trace(lambda v, s, r: [v + 3 * s + 2 * r, s], p, [n, n])[0],
-    ),
-)
-def filter_of_two_states_with_the_entry_between(
-    c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
-) -> Equation:
-    """The same for (s·a + x) + r·b."""
-    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: near + x + far)
-
-
-@law(
-    licence="reassoc",
-    source="scipy.signal.lfilter, in another order",
-    example=lambda x, a, b: _trace(lambda v, s, r, a, b: [v + b * r + a * s, s], x, [b, a], a, b)[0],
-    never=(
-        lambda x, a, b: _trace(lambda v, s, r, b: [v + 0.2 * r + T.tanh(s) * 0.5, s], x, [b, a], b)[0],
-        lambda x, a, b: _trace(lambda v, s, r: [s + v, s, (r * 0.2 + v) + s * 0.5], x, [b, a, None])[2],
-        lambda X, y: _trace(lambda v, s, r, b: [v + 0.2 * r + b * s, s], X, [X[0], X[1]], y)[0],
-        lambda X, y: _trace(lambda v, s, r, b: [v + b * r + 0.5 * s, s], X, [X[0], X[1]], y)[0],
-        lambda p, n: _trace(lambda v, s, r: [v + 2 * r + 3 * s, s], p, [n, n])[0],
-    ),
-)
-def filter_of_two_states_with_the_nearest_last(
-    c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
-) -> Equation:
-    """The same for (r·b + x) + s·a."""
-    return _second_order(c, init, first, s, (a, b), (x, X), lambda near, far, x: far + x + near)
+    return _second_order(c, init, first, s, (a, b), (x, X))
 
 
 @law(

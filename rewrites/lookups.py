@@ -179,6 +179,11 @@ def rows_counted_down(W: Value) -> Equation:
     return Equation(_LOOKUP(W, -counted(one, W.shape[0] + one)), W[::-1])
 
 
+def _added(W: Value, e: Value, X: Value, places: Value) -> Value:
+    """The rows of X added to rows of an array full of e in the shape of W."""
+    return ops("setitem", index=("array",), mode="inc")(ops.full_like(W, e), X, places)
+
+
 @law(
     licence="reassoc",
     source="gradients of W[i] over arange(n)",
@@ -190,9 +195,22 @@ def rows_counted_down(W: Value) -> Equation:
 )
 def rows_added_in_order(W: Value, e: Value, X: Value) -> Equation:
     """Rows that are added to all rows of zeros, in order, are these rows (-0.0 aside)."""
-    count = counted(const_int(0), W.shape[0])
-    left = ops("setitem", index=("array",), mode="inc")(ops.full_like(W, e), X, count)
-    return Equation(left, ops.spread_like(X, W), when=[nothing(e)])
+    return Equation(_added(W, e, X, counted(const_int(0), W.shape[0])), ops.spread_like(X, W), when=[nothing(e)])
+
+
+@law(
+    licence="reassoc",
+    source="gradients of W[i] over arange(n), which run backwards",
+    example=lambda W: T.inc_subtensor(T.zeros_like(W)[T.arange(W.shape[0])[::-1]], T.exp(W)),
+    never=(
+        lambda W, x: T.inc_subtensor(T.ones_like(W)[T.arange(W.shape[0])[::-1]], T.exp(W)),
+        lambda W: T.inc_subtensor(T.zeros_like(W)[T.arange(1, W.shape[0])[::-1]], T.exp(W[1:])),
+    ),
+)
+def rows_added_in_reverse_order(W: Value, e: Value, X: Value) -> Equation:
+    """Rows that are added to all rows of zeros, the last one first, are these rows in reverse order (-0.0 aside)."""
+    left = _added(W, e, X, counted(const_int(0), W.shape[0])[::-1])
+    return Equation(left, ops.spread_like(X, W)[::-1], when=[nothing(e)])
 
 
 @law(
@@ -204,6 +222,17 @@ def count_below_its_end(n: Value) -> Equation:
     """0, 1, ... n-1 are their own remainders modulo n."""
     count = counted(const_int(0), n)
     return Equation(ops.remainder(count, n), count)
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.roll(x, x.shape[0]),
+    never=(lambda x, y: T.roll(x, y.shape[0]), lambda x: x[(T.arange(1, x.shape[0]) - x.shape[0]) % x.shape[0]]),
+)
+def count_below_its_end_moved_back(n: Value) -> Equation:
+    """-n, 1-n, ... -1 are 0, 1, ... n-1 modulo n."""
+    count = counted(const_int(0), n)
+    return Equation(ops.remainder(count - n, n), count)
 
 
 @law(

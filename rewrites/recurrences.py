@@ -261,3 +261,43 @@ def sum_taken_away(s: State, x: Value, y: Value, z: Value) -> Equation:
     total = y + z
     left = x - total
     return Equation(left, x - y - z, when=[leads(left, total, x), takes_part(s, y), takes_part(s, z), floating(left)])
+
+
+@law(
+    licence="reassoc",
+    enabling=True,
+    example=lambda x, y: _trace(lambda v, r, s: (v + s * 0.5) + r * 0.25, x, _two(y)),
+    never=(
+        lambda x, y: (x * 0.5 + y) + y * 0.25,
+        lambda x, y: _trace(lambda v, r, s: [r * 0.25 + v, (r * 0.25 + v) + s * 0.5], x, [_two(y), None])[1],
+        lambda x, y: _trace(lambda v, r, s: (s * 0.25 + v) + T.exp(v), x, _two(y)),
+        lambda x, y: _trace(lambda v, r, s: (r * 0.25 + T.tanh(s)) + s * 0.5, x, _two(y)),
+        lambda p, q: _trace(lambda v, r, s: (r * 3 + v) + s * 2, p, _two(q)),
+    ),
+)
+def entry_last(s: State, x: Value, y: Value, z: Value) -> Equation:
+    """(z + x) + y = (y + z) + x, where y and z are earlier values of a state, or made of them, and x is not."""
+    inner = z + x
+    left = inner + y
+    when = [spine(s, left), takes_part(s, y), takes_part(s, z), leads(inner, z, x), floating(left)]
+    return Equation(left, y + z + x, when=when)
+
+
+@law(
+    licence="reassoc",
+    enabling=True,
+    example=lambda x, y: _trace(lambda v, r, s: s * 0.5 + (r * 0.25 + v), x, _two(y)),
+    never=(
+        lambda x, y: x * 0.5 + (y * 0.25 + x),
+        lambda x, y: _trace(lambda v, r, s: [r * 0.25 + v, s * 0.5 + (r * 0.25 + v)], x, [_two(y), None])[1],
+        lambda x, y: _trace(lambda v, r, s: T.exp(v) + (s * 0.25 + v), x, _two(y)),
+        lambda x, y: _trace(lambda v, r, s: s * 0.5 + (r * 0.25 + T.tanh(s)), x, _two(y)),
+        lambda p, q: _trace(lambda v, r, s: s * 2 + (r * 3 + v), p, _two(q)),
+    ),
+)
+def entry_out_of_inner_sum(s: State, x: Value, y: Value, z: Value) -> Equation:
+    """y + (z + x) = (y + z) + x, where y and z are earlier values of a state, or made of them, and x is not."""
+    inner = z + x
+    left = y + inner
+    when = [spine(s, left), takes_part(s, y), takes_part(s, z), leads(inner, z, x), floating(left)]
+    return Equation(left, y + z + x, when=when)

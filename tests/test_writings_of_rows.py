@@ -24,6 +24,15 @@ def _differences(X: Any) -> Any:
     return _scan(lambda v, s: s - v, X, T.zeros_like(X[0]))
 
 
+def _means(X: Any, a: Any) -> Any:
+    """Exponential smoothing of rows."""
+    return _scan(lambda v, s, a: a * v + (1 - a) * s, X, X[0], a)
+
+
+def _means_by_number(X: Any, a: Any) -> Any:
+    return _scan(lambda i, s, a, X: a * X[i] + (1 - a) * s, T.arange(X.shape[0]), X[0], a, X)
+
+
 WRITINGS: dict[str, Sequence[Formula]] = {
     "running sums of rows": (
         lambda X, x: _sums(X),
@@ -46,6 +55,15 @@ WRITINGS: dict[str, Sequence[Formula]] = {
     "rows that a state hands on": (
         lambda X, x: _scan(lambda v, w, s: T.tanh(v * w + s), [X[1:], X[:-1]], x),
         lambda X, x: _scan(lambda v, w, s: [v, T.tanh(v * w + s)], X[1:], [X[0], x])[1],
+    ),
+    "arrays side by side, read row by row": (
+        lambda X, x: T.exp(x) * T.tanh(x) + x,
+        lambda X, x: scanopt.map(lambda v: v[0] * v[1] + v[2], T.stack([T.exp(x), T.tanh(x), x], axis=1))[0],
+    ),
+    "all rows rolled once around": (lambda X, x: T.exp(x), lambda X, x: T.exp(T.roll(x, x.shape[0]))),
+    "slopes of rows that are looked up": (
+        lambda X, x: T.grad((_means(X, x[0]) ** 2).sum(), X),
+        lambda X, x: T.grad((_means_by_number(X, x[0]) ** 2).sum(), X),
     ),
     "a row and those behind it": (lambda X, x: T.exp(X[2:]), lambda X, x: T.exp(T.concatenate([X[2][None], X[3:]]))),
     "sums and extremes from the first row": (

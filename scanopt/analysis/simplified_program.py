@@ -1,8 +1,8 @@
 """A program in which terms that laws found equal are written once, so that its text can be analysed again.
 
-States and loops that are equal at every step, products that stand side by side, what an accumulated state adds up:
-everything that needs the whole program is found in its text before saturation.  Laws may then show that the text says
-the same thing twice.
+States and loops that are equal at every step, states that pass on what another one was, products that stand side by
+side, what an accumulated state adds up: everything that needs the whole program is found in its text before saturation.
+Laws may then show that the text says the same thing twice.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.shared_operands import products_beside
+from scanopt.analysis.states import passing_on
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import Form, StateInfo
 
@@ -74,5 +75,6 @@ def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
 
 
 def told(g: Encoded) -> set[Given]:
-    """The facts that are looked up in a program's text about terms that stand side by side."""
-    return {*products_beside(g), *reading_late(g), *loops_in_parts(g)}
+    """The facts that are looked up in a program's text about terms that stand side by side, and states passed on."""
+    passed_on = {x for x in passing_on(g) if x[0] == "passed_on"}
+    return {*products_beside(g), *reading_late(g), *loops_in_parts(g), *passed_on}

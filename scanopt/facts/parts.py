@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtype, hold, ndim, ops
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, dtype, hold, ndim, ops, vmap
 
 __all__ = [
     "adds_to_all", "adds_to_part", "adds_to_parts", "behind", "brings_to_shape", "count_of_rows", "cut_in_two",
@@ -223,9 +223,11 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
 
 
 @fact
-def takes_entry(op: Op, j: Int, k: Int, *, v: Value, xs: Args) -> Rules:
-    """op takes entry k of axis j, and all of the other axes (given, except where a law has taken a row of a stack)."""
+def takes_entry(op: Op, j: Int, k: Int, *, v: Value, xs: Args, g: Op) -> Rules:
+    """op takes entry k of axis j, and all of the other axes (given, except where a law has taken a row of a stack, and
+    of rows at once)."""
     yield when(v.is_(ops.stack(xs, axis=0)[k])).then(takes_entry(ops("getitem", index=(k,)), 0, k))
+    yield when(g.is_(vmap(op, "1")), takes_entry(op, j, k)).then(takes_entry(g, j + 1, k))
 
 
 @fact
