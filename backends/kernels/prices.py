@@ -86,8 +86,10 @@ class KernelCosts(CostTable):
             return self.element["small system"] * elements(work, kind)
         call, each = self.rates(op, kind)
         inner = self.call["inner"] if form == "inner" else 0.0
-        if not work.out.ndim and not any(x.ndim for x in work.args):
-            each = self.element["division of numbers"] if kind == "division" else each
+        numbers = not work.out.ndim and not any(x.ndim for x in work.args)
+        if kind == "division" and (numbers or np.dtype(work.out.dtype).kind in "iu"):
+            each = self.element["single division"]  # processors do not divide several integers at once
+        if numbers:
             return (BESIDE * each if kind == "arith" else each) + inner
         call = max(call, inner)
         if kind == "product" and _has_vector(work):  # its factors are read from memory, no loop computes their elements
@@ -156,7 +158,7 @@ KERNELS = KernelCosts(
         "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
     },
     element={
-        "free": 0.0, "entry": 0.0, "arith": 0.25, "division": 0.6, "division of numbers": 1.2, "transcendental": 6.0,
+        "free": 0.0, "entry": 0.0, "arith": 0.25, "division": 0.6, "single division": 1.2, "transcendental": 6.0,
         "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "gathered row": 0.1, "sort": 30.0, "product": 0.06, "product of a vector": 0.1,
         "stack": 0.1, "cumulative": 1.0, "eights": 0.6, "running": 0.85,
