@@ -8,7 +8,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends.kernels import runtime
+from scanopt.backends.kernels import planner
 from scanopt.backends.kernels.plan_cache import PLANS, NoFitError, PlanCache
 
 
@@ -49,7 +49,7 @@ def test_a_mistake_in_lowering_is_told(error: Exception, told: bool, monkeypatch
     def lowered(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(runtime, "lowered", lowered)
+    monkeypatch.setattr(planner, "lowered", lowered)
     x = T.dvector("x")
     ran = scanopt.scan(lambda v, s: T.tanh(s + v), x, [T.constant(0.0, dtype="float64")])[0]
     f = scanopt.function([x], ran, backend="c", fp="exact")

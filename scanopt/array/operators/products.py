@@ -199,6 +199,7 @@ def dot(a: Any, b: Any) -> Variable:
 
     Raises ValueError when the lengths of those axes differ.
 
+    >>> import numpy as np
     >>> dot(np.ones((2, 3)), np.ones((3, 4))).type.shape
     (2, 4)
     """
@@ -216,6 +217,7 @@ def matmul(a: Any, b: Any) -> Variable:
 
     Raises ValueError for scalars and for shapes that do not fit.
 
+    >>> import numpy as np
     >>> matmul(np.ones((5, 2, 3)), np.ones(3)).type.shape
     (5, 2)
     """
@@ -230,6 +232,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
 
     axes: how many last axes of a meet first axes of b, or (axes of a, axes of b).
 
+    >>> import numpy as np
     >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ((2, 1), (0, 1))).type.shape
     (2,)
     """
@@ -251,6 +254,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
 def outer(a: Any, b: Any) -> Variable:
     """All products of an element of a and an element of b (both flattened): len(a) x len(b).
 
+    >>> import numpy as np
     >>> outer(np.ones(2), np.ones(3)).type.shape
     (2, 3)
     """
@@ -289,6 +293,7 @@ def _rowwise(op: Op, a: Any, b: Any) -> Variable:
 def batched_dot(a: Any, b: Any) -> Variable:
     """dot(a[i], b[i]) for every i, stacked.
 
+    >>> import numpy as np
     >>> batched_dot(np.ones((5, 2, 3)), np.ones((5, 3, 4))).type.shape
     (5, 2, 4)
     """
@@ -306,6 +311,7 @@ def batched_tensordot(a: Any, b: Any, axes: Sequence[Sequence[int]]) -> Variable
 def vecdot(a: Any, b: Any, *, axis: int = -1) -> Variable:
     """The sum of conj(a) * b over an axis, the last one by default; other axes broadcast.
 
+    >>> import numpy as np
     >>> vecdot(np.ones((3, 5)), np.ones((3, 1)), axis=-2).type.shape
     (5,)
     """
