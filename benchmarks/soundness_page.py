@@ -117,7 +117,7 @@ def language_page(lines: list[dict[str, Any]], command: str) -> str:
 
 _NO_STEP = " (the shape of an array without entries, a case told in [Loops](loops.md#loops-of-no-steps): "
 _SIDE = f"{_NO_STEP}one side of an `ifelse` is a reshape that could not run)"
-_ENDS = f"{_NO_STEP}laws find how many steps an inner loop takes that ends on constants)"
+_ENDS = f"{_NO_STEP}laws find how many steps an inner loop takes that may end early)"
 _KNOWN = {"language": {1053: _SIDE}, "wide": {10160: _SIDE, 10224: _ENDS, 16745: _ENDS}}
 """Of seeds that may differ why they do."""
 

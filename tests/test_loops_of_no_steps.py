@@ -211,6 +211,19 @@ def test_rows_of_an_inner_loop_that_ends_early(stop: bool | None, rows: int) -> 
         assert way(np.ones((0, 4))).shape == (0, rows)
 
 
+def test_rows_of_an_inner_loop_that_equals_one_outside() -> None:
+    """docs/loops.md, the last exception: laws find that the inner loop is the one outside, whose steps are counted."""
+    count = scanopt.shared(np.array(1))
+    step = lambda v, c, i: ([c, i + 1], scanopt.until(v.sum() > 0))  # noqa: E731
+    rows = scanopt.scan(step, X, [T.zeros_like(count), 0], n_steps=6)[0][1]
+    doubled, updates = scanopt.scan(lambda a, b: ({count: count + 1}, rows * 2), dict(input=rows, taps=[-2, 0]))
+    f = scanopt.function([X], doubled, updates)
+    ways = (f.unoptimized, f.as_written, f)
+    assert [way(np.ones((6, 4))).shape for way in ways] == [(0, 0), (0, 0), (0, 1)]
+    for way in ways:
+        np.testing.assert_array_equal(way(np.array([[-1.0], [-1], [1], [0], [0], [0]])), [[2, 4, 6]])
+
+
 OUT_OF_RANGE = {
     "a row of a constant": lambda x: scanopt.scan(lambda v, W: v * W[10], x, None, T.constant(np.ones((3, 2))))[0],
     "a row of an array of known lengths": lambda x: scanopt.scan(lambda v: v * T.zeros((3, 2))[10], x)[0],
