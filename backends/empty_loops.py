@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.program.ir import Loop
-from scanopt.program.memory import loop_shapes
+from scanopt.program.shapes import loop_shapes
 
 __all__ = ["no_steps"]
 

@@ -17,7 +17,7 @@ from scanopt.array.op import Operand
 from scanopt.extraction.cost import CostModel, Work
 from scanopt.extraction.device_rates import DeviceRates
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
-from scanopt.program.memory import shapes
+from scanopt.program.shapes import shapes
 from scanopt.records import dataclass
 
 __all__ = ["Known", "LoopPrice", "Prices", "UnknownSizesError", "moved_seconds", "sizes_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["ABSENT", "no_such_name"]
+__all__ = ["ABSENT", "no_such_attribute", "no_such_name"]
 
 _ABSENT = {
     "Elemwise DimShuffle CAReduce Dot Subtensor IncSubtensor Alloc Reshape OpFromGraph as_op COp wrap_py":
@@ -45,11 +45,14 @@ def no_such_name(where: str, name: str, known: Iterable[str], other: str = "") -
     >>> print(no_such_name("scanopt.tensor", "arrange", ["arange", "add", "range"]))
     module 'scanopt.tensor' has no attribute 'arrange'; near: arange, range
     """
-    text = f"module {where!r} has no attribute {name!r}"
-    if name in ABSENT:
-        return AttributeError(f"{text}; {ABSENT[name]}")
-    if other:
-        return AttributeError(f"{text}; it is {other}")
+    return no_such_attribute(f"module {where!r}", name, known, ABSENT.get(name) or (f"it is {other}" if other else ""))
+
+
+def no_such_attribute(owner: str, name: str, known: Iterable[str], instead: str = "") -> AttributeError:
+    """The error for an attribute that a module or an object does not have.  instead: what to write."""
+    text = f"{owner} has no attribute {name!r}"
+    if instead:
+        return AttributeError(f"{text}; {instead}")
     if name.startswith("_"):  # probed very often by programs that inspect modules
         return AttributeError(text)
     lower = {n.lower(): n for n in sorted(known, reverse=True)}

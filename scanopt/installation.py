@@ -24,7 +24,8 @@ def installation() -> str:
     "" where that is not known: the library does not consist of files, or one of them has changed since it was loaded.
     """
     places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
-    found = {path: about for place in places for path, about in _sources(place)}
+    apart = [p for p in places if os.path.dirname(p) not in places]  # an installed package has the others inside it
+    found = {path: about for place in apart for path, about in _sources(place)}
     others = [spec.origin for name in ("egglog", "scipy") if (spec := find_spec(name)) and spec.origin]
     found |= {path: os.stat(path) for path in others}
     if not found or max(x.st_mtime for x in found.values()) > _LOADED:

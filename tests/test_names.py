@@ -16,7 +16,6 @@ from scanopt.array.shown import quoted, shown
 from scanopt.cli import main
 from scanopt.compilation.compiled_function import Function
 from scanopt.loops.profile import profile_summary, reset_profiles
-from scanopt.program.memory import memory_report, plan
 from scanopt.program.storage.text import storage_text
 from scanopt.view.networks import to_dot
 from scanopt.view.page import page_html
@@ -118,8 +117,6 @@ def sinks(name: str, folder: Path) -> Iterator[tuple[str, str]]:
         yield "variables", " ".join(map(repr, (*h.inputs, *h.outputs, *h.shared)))
     yield "initial", str(f.initial)
     yield "storage", storage_text(f.initial)
-    yield "plan", "\n".join(map(str, plan(f.initial)))
-    yield "memory", str(memory_report(f.initial, {x.name: (3,) if x.type.ndim else 3 for x in f.initial.inputs}))
     yield "profiles", profile_summary()
     yield "pictures", program_svg(f.initial) + to_dot(f.initial) + to_dot(f.program)
     x = T.dvector(name)

@@ -11,9 +11,8 @@ from scanopt.array.op import Op
 from scanopt.array.op_text import op_text
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
-from scanopt.program.check import check_program
+from scanopt.program.check import inferred
 from scanopt.program.ir import Compute, Const, Program
-from scanopt.program.memory import memory_report, peak_rows, plan
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.text import program_text
 
@@ -243,25 +242,6 @@ def test_a_program_is_checked() -> None:
     scalar = TensorType("float64", ())
     step = Compute("y", Op.make("tanh"), ("x",), scalar)
     with pytest.raises(ValueError, match="'x' is not defined before it is read"):
-        check_program(Program((), (), (step,), ("y",)))
+        inferred(Program((), (), (step,), ("y",)))
     with pytest.raises(ValueError, match="reads 'x' before it is made"):
         executor().compile(Program((), (), (step,), ("y",)))
-
-
-# Memory
-
-
-def test_rows() -> None:
-    assert peak_rows(power(None)) == {"v6": 1}  # it is multiplied in place
-    assert peak_rows(rnn()) == {"v8": None}
-    assert [str(h) for h in plan(rnn(whole=False))] == ["loop rnn: state v8: 2 rows of float64[?]"]
-
-
-def test_bytes() -> None:
-    report = memory_report(power(None), {"A": (1000,), "k": 10**6})
-    assert report.peak <= 5 * 8000
-    assert report.exact
-    report = memory_report(rnn(), {"X": (100, 3), "W": (3, 3), "h0": (1, 3), "n": 100})
-    assert report.peak == 100 * 3 * 8
-    assert "one row per step" in str(report)
-    assert memory_report(nested(), {"X": (5, 4, 3), "W": (3, 3), "h0": (1, 3), "n": 5, "m": 4}).exact

@@ -36,7 +36,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.ties import Axis
 from scanopt.backends.kernels.windows import parts_by_computed_ends
-from scanopt.program.memory import Joined
+from scanopt.program.shapes import Joined
 
 __all__ = ["all_growing", "grown", "joined_shapes", "never_empty"]
 

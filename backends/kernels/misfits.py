@@ -14,7 +14,7 @@ from scanopt.array.operators.idle import guarded
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.nodes import SetItem
 from scanopt.program.ir import Compute
-from scanopt.program.memory import running
+from scanopt.program.shapes import running
 
 __all__ = ["lengths_fit"]
 

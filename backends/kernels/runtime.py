@@ -23,7 +23,7 @@ from scanopt.records import dataclass
 if TYPE_CHECKING:
     from scanopt.backends.kernels.planner import Planner
 
-__all__ = ["WORTH", "LoopKernel"]
+__all__ = ["WORTH", "LoopKernel", "Planned"]
 
 Array = np.ndarray[Any, Any]
 STEP = 0.7e-6
@@ -32,8 +32,22 @@ WORTH, WAIT = 2e-3, 0.1
 """Seconds of array steps in all calls after which a kernel is made; in one call, from which on the call waits."""
 
 
+class Planned:
+    """What runs kernels that a planner makes: one for each kind of arguments that calls bring."""
+
+    body: Body
+    threads: Threads
+
+    @once
+    def planner(self) -> Planner:
+        """The kernels that were made, and makes more."""
+        from scanopt.backends.kernels.planner import Planner
+
+        return Planner(self.body, self.threads)
+
+
 @dataclass
-class LoopKernel:
+class LoopKernel(Planned):
     """The kernel of one loop, compiled when this is worth it.
 
     always: whether the first call waits for it.  name: its name in the source.
@@ -53,13 +67,6 @@ class LoopKernel:
         self._ops = max(1, self.body.size)
         self._ends_early, self._taken, self._calls = body.loop.until is not None, 1 << 40, 0
         self._counts = [places[name] for name in body.counts]
-
-    @once
-    def planner(self) -> Planner:
-        """The kernels that were made, and makes more."""
-        from scanopt.backends.kernels.planner import Planner
-
-        return Planner(self.body, self.threads)
 
     @property
     def fewest(self) -> int:

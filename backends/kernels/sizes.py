@@ -42,7 +42,7 @@ from scanopt.backends.kernels.plan_cache import NoFitError
 from scanopt.backends.kernels.ties import Axis, classes_of
 from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
-from scanopt.program.memory import loop_shapes, shapes
+from scanopt.program.shapes import loop_shapes, shapes
 from scanopt.records import dataclass
 
 __all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]

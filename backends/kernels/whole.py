@@ -22,15 +22,13 @@ from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.plan_cache import PLANS, Key
 from scanopt.backends.kernels.prices import MOST_SCRATCH
-from scanopt.backends.kernels.runtime import WORTH
+from scanopt.backends.kernels.runtime import WORTH, Planned
 from scanopt.backends.kernels.workers import Threads
-from scanopt.forks import once
 from scanopt.program.ir import Keep, Loop, Program, Step
 from scanopt.records import dataclass
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.entry import Entry
-    from scanopt.backends.kernels.planner import Planner
     from scanopt.backends.kernels.plans import Plan
 
 __all__ = ["ProgramKernel", "program_body", "single_step"]
@@ -68,7 +66,7 @@ def single_step(
 
 
 @dataclass
-class ProgramKernel:
+class ProgramKernel(Planned):
     """The kernel of one program.
 
     always: whether the first call waits for it.  constants: by name.  inputs: names of the arguments, in order.
@@ -90,13 +88,6 @@ class ProgramKernel:
         loops = [n.loop for n in walk(self.body.root.nodes) if isinstance(n, Nested)]
         self.kept = threading.local() if any(x.keep_buffers for x in loops) else None
         self._counts = [i for i, name in enumerate(self.body.outer) if name in self.body.counts]
-
-    @once
-    def planner(self) -> Planner:
-        """The kernels that were made, and makes more."""
-        from scanopt.backends.kernels.planner import Planner
-
-        return Planner(self.body, self.threads)
 
     def __call__(self, values: Sequence[Any]) -> list[Array] | None:
         """Run the program on arguments of the dtypes of its inputs; return its results, or None for array steps."""

@@ -7,26 +7,15 @@ are computed on the way, because shapes may depend on them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 
-__all__ = [
-    "abstract_eval",
-    "abstract_run",
-    "batched_eval",
-    "cannot_raise",
-    "concrete",
-    "concrete_shape",
-    "executed",
-    "last_row",
-]
-
-K = TypeVar("K")
+__all__ = ["abstract_eval", "batched_eval", "cannot_raise", "concrete", "concrete_shape", "executed", "last_row"]
 
 TINY = 64
 """While only shapes are asked for, values of at most this many elements are computed."""
@@ -170,16 +159,3 @@ def batched_eval(
     found = batched_eval(evaluate, inner, rows)
     n = next(x.shape[0] for x, f in zip(operands, outer, strict=True) if f == "1")
     return Operand(found.dtype, (n, *found.shape))
-
-
-def abstract_run(steps: Iterable[tuple[K, Op, Iterable[K]]], env: MutableMapping[K, Operand]) -> None:
-    """Run `abstract_eval` on straight-line steps (out, op, args), adding each result to `env`.
-
-    >>> from scanopt import tensor
-    >>> env = {"x": Operand("float64", (None, 2)), "y": Operand("float32", (2,))}
-    >>> abstract_run([("z", Op.make("add"), ("x", "y"))], env)
-    >>> str(env["z"].type)
-    'float64[?, 2]'
-    """
-    for out, op, args in steps:
-        env[out] = abstract_eval(op, [env[a] for a in args])

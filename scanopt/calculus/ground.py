@@ -8,13 +8,12 @@ parameters is several nodes deep, and each node is one more join for every rule 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from hashlib import blake2b
 
 from scanopt.calculus.declarations import LOOKED_UP
 from scanopt.calculus.syntax import Node, node_text, parsed
 
-__all__ = ["digest", "ground_terms", "with_named_operators", "with_named_terms"]
+__all__ = ["digest", "with_named_operators", "with_named_terms"]
 
 _OPERATOR = re.compile(r'\((?:prim_with "|vmap \(prim)')
 _COMPUTED = ("+", "-", "max", "min", "to-string")
@@ -83,18 +82,6 @@ def with_named_terms(query: str, name: str) -> tuple[str, str]:
 
     atoms = [a if isinstance(a, str) else (a[0], *map(named, a[1:])) for a in parsed(query)]
     return " ".join(f"(let {x} {text})" for text, x in names.items()), " ".join(map(node_text, atoms))
-
-
-def ground_terms(query: str) -> Iterator[str]:
-    """The ground terms in a query that contain other terms."""
-    todo = [x for a in parsed(query) if isinstance(a, tuple) for x in a[1:]]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, tuple):
-            if _is_ground(x) and any(isinstance(a, tuple) for a in x):
-                yield node_text(x)
-            else:
-                todo.extend(x[1:])
 
 
 def _end(text: str, begin: int) -> int:

@@ -16,24 +16,17 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.types import LONGEST, TensorType
 from scanopt.program.ir import Branch, CarriedState, Either, Keep, Loop, Program, Read, Step
 
-__all__ = ["check_program", "inferred"]
+__all__ = ["inferred"]
 
 SCALAR = TensorType("int64", ())
 STOP = TensorType("bool", ())
 
 
-def check_program(program: Program) -> None:
-    """Raises ValueError, saying what is wrong and where, unless the program is well made.
-
-    Declared shapes may say more or less than what is inferred, but not contradict it.
-    """
-    inferred(program)
-
-
 def inferred(program: Program) -> Program:
     """The program with the types that follow from those of its inputs and constants, whatever it says of others.
 
-    Raises ValueError, saying what is wrong and where, unless the program is well made: see `check_program`.
+    Raises ValueError, saying what is wrong and where, unless the program is well made.  Declared shapes may say more
+    or less than what is inferred, but not contradict it.
     """
     checker = _Checker()
     for x in program.inputs:

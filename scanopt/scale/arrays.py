@@ -123,13 +123,16 @@ def divided(n: int, size: int) -> list[Part]:
     return [Part(i, count, i * size, min(n, (i + 1) * size)) for i in range(count)]
 
 
-def usual_size(arrays: Sequence[tuple[Any, int]], n: int, least: int = 8, most: int = 1 << 24) -> int:
-    """The default number of lanes in a part: at least `least` parts, each with at most `most` bytes of inputs.
+_FEWEST_PARTS, _MOST_BYTES = 8, 1 << 24
+
+
+def usual_size(arrays: Sequence[tuple[Any, int]], n: int) -> int:
+    """The default number of lanes in a part: at least 8 parts, each with at most 16 MiB of inputs.
 
     It depends only on the arrays, not on the machine, so that the bits of combined results do not either.
     """
     size = sum(np.dtype(x.dtype).itemsize * int(np.prod(x.shape, dtype=np.int64)) for x, _ in arrays)
-    return int(max(1, min(-(-n // least), most * n // max(size, 1))))
+    return int(max(1, min(-(-n // _FEWEST_PARTS), _MOST_BYTES * n // max(size, 1))))
 
 
 @dataclass(frozen=True)

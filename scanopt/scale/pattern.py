@@ -85,10 +85,10 @@ def lanes_of(f: Runnable, over: Any, what: str) -> dict[int, int]:
     return found
 
 
-def flow_of(f: Runnable, lanes: Mapping[int, int], carries: bool = False) -> tuple[Flow, Sequence[Variable]]:
+def flow_of(f: Runnable, lanes: Mapping[int, int]) -> tuple[Flow, Sequence[Variable]]:
     """The kinds of f's outputs when these inputs are divided, and the outputs.  lanes: the axis by number of input."""
     inputs, outputs = graph_of(f)
-    flow = kinds_of(outputs, {inputs[i]: a for i, a in lanes.items()}, carries)
+    flow = kinds_of(outputs, {inputs[i]: a for i, a in lanes.items()})
     return flow, outputs
 
 

@@ -21,7 +21,7 @@ from scanopt.compilation.settings import Settings
 from scanopt.compilation.signature import signature
 from scanopt.egraph.encode import encode
 from scanopt.extraction.cost import Work, numpy_cost
-from scanopt.program.check import check_program
+from scanopt.program.check import inferred
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
@@ -118,7 +118,7 @@ def _odd_way(ways: Ways, exclude: Sequence[str], fp: str) -> Way:
     def make() -> Any:
         done = optimize(encode([*s.inputs, *s.shared], s.results), select(fp, exclude), settings)
         program = lower(done.extraction, exact=fp == "exact")
-        check_program(program)
+        inferred(program)
         ways.odd.append(program)
         return importlib.import_module("scanopt.backends").executor("numpy").compile(from_json(to_json(program)))
 

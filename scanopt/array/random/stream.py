@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scanopt.absent import no_such_attribute
 from scanopt.array.random import functions as random_functions
 from scanopt.array.random.streams import Streams
 from scanopt.array.variable import Variable
@@ -68,8 +69,8 @@ class RandomStream(Streams):
         return self.gen(random_functions.choice, _size(size), a, replace, p)
 
     def __getattr__(self, name: str) -> Any:
-        way = f"; write {_MADE_OF_OTHERS[name]} for a stream s" if name in _MADE_OF_OTHERS else ""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{way}")
+        instead = f"write {_MADE_OF_OTHERS[name]} for a stream s" if name in _MADE_OF_OTHERS else ""
+        raise no_such_attribute(f"{type(self).__name__!r} object", name, dir(type(self)), instead)
 
     def permutation(self, x: Any) -> Variable:
         """The integers below x in random order."""

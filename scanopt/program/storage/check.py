@@ -23,7 +23,7 @@ __all__ = ["check_storage"]
 def check_storage(program: Program, storage: Storage) -> None:
     """Raise ValueError, saying what would be overwritten and where, unless the storage holds for the program.
 
-    The program itself must be well made: see `check_program`.
+    The program itself must be well made: see `program.check.inferred`.
     """
     checker = _Checker(program, storage)
     checker.known()

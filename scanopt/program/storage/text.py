@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Program, Step
-from scanopt.program.memory import rows_of_states
 from scanopt.program.names import Names
 from scanopt.program.storage.placement import FRESH, StateOf, facts_of, storage_of
 from scanopt.program.storage.rules import derive, storage_rules
@@ -68,7 +67,6 @@ class _Teller:
         facts, names, states = facts_of(program)
         found = derive(facts, ["wants", "because"])
         self.storage = storage_of(program)
-        self.rows = rows_of_states(program)
         self.names = Names(program)
         self._refused: dict[str | StateOf, dict[str, list[str]]] = {}
         wanting = {row[0] for row in found["wants"]}
@@ -106,11 +104,12 @@ class _Teller:
                 return "a new array at each step"
 
     def _state(self, key: StateOf, s: CarriedState) -> str:
-        place, count = self.storage.places.get(s.update, FRESH), self.rows[key]
+        place, count = self.storage.places.get(s.update, FRESH), self.storage.rows.get(key, s.depth)
         if key in self.storage.copied:
-            how = f"copied at each step, because the next one overwrites {s.update}"
+            how, count = f"copied at each step, because the next one overwrites {s.update}", count + 1
         elif place.kind == "row" and place.state == key[1]:
             how = f"computed there as {s.update}"
+            count += not place.other
         else:
             how = f"{s.update} itself"
         first = f", the first onto {s.init}" if key in self.storage.spent else ""
