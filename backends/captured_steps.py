@@ -58,7 +58,7 @@ class StepsProgram:
 
 
 def may_be_captured(step: Compute) -> bool:
-    """Whether CuPy makes nothing but launches of an operator, whatever its arguments are."""
+    """Whether CuPy computes an operator by launches of kernels alone, for any arguments."""
     op = step.op
     if op.data_shape or op.spec.effect:
         return False

@@ -55,7 +55,7 @@ class Watch(threading.local):
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """A context with flags of its own: nothing noted inside is kept after it."""
+        """A context with its own flags: those noted inside are dropped at its end."""
         before, self.flags = self.flags, []
         try:
             yield

@@ -1,4 +1,4 @@
-"""The files of this library that a process has loaded, as a text: what is kept on disk holds for one such text."""
+"""Identifies the loaded files of this library by a text: a cached file is valid only for the text it was made with."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def installation() -> str:
 
 
 def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The source files below a folder, and what the system says of each."""
+    """The source files below a folder, each with its size and time of change."""
     with os.scandir(folder) as entries:
         for x in entries:
             if x.name.endswith(".py"):

@@ -1,4 +1,4 @@
-"""Modules of Theano and its heirs that hold nothing of their own here: other names for what scanopt has elsewhere.
+"""Modules of Theano and its successors, as other names for what scanopt has elsewhere.
 
 `T.nlinalg.matrix_inverse`, `theano.compile.SharedVariable`; what `import` statements find is in `scanopt.importing`.
 """

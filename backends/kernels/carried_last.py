@@ -40,7 +40,7 @@ def waiting(body: Sequence[Stmt]) -> set[str]:
 
 
 def _handed_on(body: Sequence[Stmt]) -> set[str]:
-    """The variables that steps set to what depends on such variables: not those that only hand on what a step reads."""
+    """The loop-carried variables with a value that depends on such variables; others only pass on what a step reads."""
     sets = Counter(x.name for x in inside(body) if isinstance(x, Set))
     once = {x.name: x.value for x in body if isinstance(x, Set) and sets[x.name] == 1}
     made = {x.name: x.value for x in body if isinstance(x, Let)}

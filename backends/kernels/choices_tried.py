@@ -74,7 +74,7 @@ def _branch(test: Expr, then: tuple[Stmt, ...], made: Mapping[str, Expr]) -> If:
 
 
 def _together(held: Sequence[Stmt], chosen: Mapping[str, Sequence[Expr]]) -> list[Stmt]:
-    """The choices by the first condition, but those that need what stands before them."""
+    """The choices by the first condition, without those that need statements before them."""
     group, before = list[Stmt](), set[str]()
     for x in held:
         if _name(x) in chosen and chosen[_name(x)][0] == chosen[_name(held[0])][0] and _is_free(x, before):

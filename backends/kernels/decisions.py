@@ -1,4 +1,4 @@
-"""Writes a step that chooses as decisions: what it computes, stores and hands on in each case, and no more.
+"""Writes a step with choices as branches, each of which computes, stores and passes on only what its case needs.
 
 A condition on which a choice depends is a branch, and both sides of it go on from what is known there: choices by
 conditions that it implies are made, and what only one side needs is computed on that side.  So a step does what a loop
@@ -131,7 +131,7 @@ def _may_be_decided(rest: Sequence[Stmt]) -> bool:
 
 
 class _Case:
-    """A case of a step: what is known of its conditions, and which variables are there already.
+    """One case of a step: the conditions decided so far, and the variables already defined.
 
     made: the statements that define variables; ends: those that store and hand on.
     """
@@ -229,7 +229,7 @@ class _Case:
         return 1
 
     def _finished(self, ends: Sequence[Stmt]) -> Iterator[Stmt]:
-        """Yield the statements of a case in which all is decided: values, then what it stores and hands on."""
+        """Yield the statements of a case with nothing left to decide: values, stores, then what the next step reads."""
         names = {x.name for x in ends if isinstance(x, Set)}
         stores, held, sets = list[Stmt](), list[Stmt](), list[Stmt]()
         for x in ends:
@@ -254,7 +254,7 @@ class _Case:
                 yield replace(self.made[name], value=value)
 
     def _value(self, x: Expr) -> Expr:
-        """What a variable is defined as, simplified by what is known; other expressions as they are."""
+        """The definition of a variable, simplified by what is known; other expressions are returned unchanged."""
         if not isinstance(x, Var) or x.name not in self.made:
             return x
         if x.name not in self.values:

@@ -80,7 +80,7 @@ def _readers(name: str, stages: Sequence[Stage | Reading]) -> list[int]:
 
 
 def _only_reads(loop: Stage | Reading, name: str, w: Lowering) -> bool:
-    """Whether a loop reads nothing of an array but one row per step."""
+    """Whether a loop reads only one row of an array per step."""
     if not isinstance(loop, Nested) or prefix_of(loop, w) or sum(r.source == name for r in loop.loop.reads) != 1:
         return False
     inside = {a for n in loop.nodes for a in n.args} | {s.init for s in loop.loop.states} | {loop.loop.steps}

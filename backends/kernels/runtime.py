@@ -33,7 +33,7 @@ WORTH, WAIT = 2e-3, 0.1
 
 
 class Planned:
-    """What runs kernels that a planner makes: one for each kind of arguments that calls bring."""
+    """Runs kernels made by a planner: one for each combination of shapes of the arguments."""
 
     body: Body
     threads: Threads

@@ -188,7 +188,7 @@ def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int |
 def _told(
     body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int], told: Mapping[str, tuple[int | None, ...]]
 ) -> dict[str, Operand]:
-    """Find what is known of all names.  told: shapes that are known beforehand, with None for other lengths.
+    """Find what is known of all names.  told: shapes known beforehand, with None for other lengths.
 
     Raises NoFitError if these shapes do not fit.
     """

@@ -114,7 +114,7 @@ def one_by_one(x: Steps, count: str, step: Sequence[str], space: str) -> Iterato
 
 
 def _carried(every: Sequence[Stmt], made: dict[str, Expr]) -> dict[str, Expr]:
-    """The variables that a step hands on and that depend on themselves, with their new values."""
+    """The loop-carried variables that depend on themselves, with their new values."""
     found = {y.name: y.value for y in every if isinstance(y, Set)}
     return {name: value for name, value in found.items() if name in dependencies(value, made)}
 

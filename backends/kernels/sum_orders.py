@@ -24,7 +24,7 @@ _MOST = 1 << 16
 
 @lru_cache(maxsize=1_000)
 def order_of(product: TiledProduct) -> int:
-    """The order in which a product is added up, as `tile_sums` is told; 0 where it is not known, or sums are large.
+    """The order in which a product is summed, as `tile_sums` takes it; 0 where it is not known, or sums are large.
 
     The library of tiles must be there.
     """

@@ -210,7 +210,7 @@ def _stride(value: Array, axes: Sequence[int]) -> Expr | None:
 
 
 def _number(x: Summing, dims: tuple[Expr, Expr, Expr], other: _Factor, known: tuple[int, int], w: Lowering) -> Var:
-    """The number that tells in which order a product is added up, 0 where all rows are kept."""
+    """The number of the order in which a product is summed; 0 where all rows are kept."""
     item, (rows, room) = item_size(x.node.dtype), known
     ways: list[tuple[Expr, ...]] = []
     if isinstance(x.node, Product):

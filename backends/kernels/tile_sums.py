@@ -1,4 +1,4 @@
-"""The text of products whose rows and columns come some at a time: what they add goes on from sums that lie in memory.
+"""The text of products summed over some rows and columns at a time: each part continues from sums in memory.
 
 BLAS cuts a long sum into blocks, each of which it adds up by itself.  How long these are depends on the machine, so it
 is told: `order` is 256 times the most products of a block, and twice the number that half of the rest is rounded up to

@@ -1,4 +1,4 @@
-"""Facts about operators that bring arrays to a shape or to a dtype, found from the operators alone."""
+"""Facts about operators that convert arrays to a shape or to a dtype, found from the operators alone."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
 
 
 def related_operators(ops: Iterable[Op]) -> list[Op]:
-    """These operators, and those that laws about them may bring."""
+    """These operators, and those that laws about them may introduce."""
     known = list(ops)
     more = (
         closed_operators(known), summing_operators(known),
@@ -85,7 +85,7 @@ class GivenFacts:
         self._bounds = (*dict.fromkeys(written_bounds(g)),)
 
     def of_program(self) -> Iterator[Given]:
-        """The facts that do not depend on the operators that laws may bring."""
+        """The facts that do not depend on the operators that laws may introduce."""
         g = self._g
         yield from self._of_states
         yield from cycles(g)

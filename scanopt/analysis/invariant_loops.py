@@ -15,7 +15,7 @@ __all__ = ["invariant_loops"]
 def invariant_loops(
     g: Encoded, choices: bool, lengths: Callable[[], KnownLengths]
 ) -> Iterator[tuple[str, tuple[int | str, ...]]]:
-    """Facts about traces of inner loops that read nothing of a loop around them.
+    """Facts about traces of inner loops that do not depend on a loop around them.
 
     choices: whether some side of a choice may not run, where shapes that do not fit are no error.
     """

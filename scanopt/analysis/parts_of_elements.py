@@ -42,7 +42,7 @@ def _of_one_axis(op: Op, index: Sequence[Any]) -> Iterator[Row]:
 
 
 def related_to_parts(ops: Collection[Op]) -> list[Op]:
-    """The operators that laws about parts may bring into a program that has these."""
+    """The operators that laws about parts may introduce into a program with these operators."""
     parts = [op for op in ops if op.name == "getitem"]
     made = [one for op in ops if parts and (one := _of_a_row(op)) is not None]
     if any(op.name in ("dot", "outer") for op in ops):

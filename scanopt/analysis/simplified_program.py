@@ -26,10 +26,10 @@ __all__ = ["simplified", "told"]
 def simplified(
     program: Encoded, classes: Mapping[int, int], equal: Collection[Given], known: Set[Given]
 ) -> Encoded | None:
-    """The program with each term replaced by the first one equal to it, if its text may then tell more; else None.
+    """The program with each term replaced by the first one equal to it, if that may show further facts; else None.
 
-    classes: the class of each term.  equal: what was proven of the program's states and loops.  known: what its text
-    has `told`, among other facts.
+    classes: the class of each term.  equal: what was proven of the program's states and loops.  known: what was
+    found in its text by `told`, among other facts.
     """
     first = _first(program, classes)
     if all(i == j for i, j in first.items()):

@@ -45,7 +45,7 @@ def origins(x: Variable, axis: int) -> int | tuple[Place, ...]:
 
 
 def length(x: Variable, axis: int) -> int | Variable:
-    """The length of an axis, asked of the arrays that it comes from, so that x itself need not be computed.
+    """The length of an axis, taken from the arrays that it comes from, so that x itself need not be computed.
 
     The least common multiple of lengths that broadcast together is the one that is not 1, if there is one.
     """
@@ -54,7 +54,7 @@ def length(x: Variable, axis: int) -> int | Variable:
 
 
 def _asked(place: Place) -> int | Variable:
-    """The symbolic length of an axis: the one it was broadcast or summed to, if it was, else asked of the array."""
+    """The symbolic length of an axis: the one it was broadcast or summed to, else that of the array itself."""
     given = _given(*place)
     return batching.dim(*place) if given is None else given
 

@@ -59,7 +59,7 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Variable:
 
 
 def _hermitian(x: Variable, lower: bool) -> Variable:
-    """What one triangle says of the other."""
+    """The Hermitian matrix with this triangle of x; the other triangle of x is not read."""
     strict: Variable = FUNCTIONS["tril"](x, -1) if lower else FUNCTIONS["triu"](x, 1)
     own: Variable = FUNCTIONS["tril"](x) if lower else FUNCTIONS["triu"](x)
     return own + adjoint(strict)

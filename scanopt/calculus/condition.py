@@ -53,7 +53,7 @@ class Condition:
 
     @property
     def meaning(self) -> str:
-        """The meaning of the fact, said of these terms.
+        """The meaning of the fact, stated for these terms.
 
         >>> Condition("at_least", (Int("k"), 1)).meaning
         'k >= 1'
@@ -128,7 +128,7 @@ class when:  # noqa: N801  # begins a sentence
 class Fact:
     """A named fact: its argument sorts, its meaning, and the rules that derive it.
 
-    kind: "fact"; "hint", which claims nothing of its terms and says only where it pays to look for other facts; or
+    kind: "fact"; "hint", which asserts nothing about its terms and only says where it pays to look for other facts; or
     "query", which has no table of its own: a rule or law that lists it looks up the atoms that `made` returns.
     """
 
@@ -151,7 +151,7 @@ class Fact:
 
     @property
     def hint(self) -> bool:
-        """Whether it is a hint, which claims nothing of its terms."""
+        """Whether it is a hint, which asserts nothing about its terms."""
         return self.kind == "hint"
 
     @cached_property

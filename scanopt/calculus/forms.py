@@ -130,7 +130,7 @@ class StateInfo:
 
 @dataclass
 class TermGraph:
-    """Classes of equal values, the loops and states they speak of, and the results asked for.
+    """Classes of equal values, the loops and states that they refer to, and the results asked for.
 
     roots: classes of the results; checks: classes of run-time requirements.  written: for a class of values, the
     user's scans in whose step it was written, by their names in messages.

@@ -54,7 +54,7 @@ def with_named_operators(rules: str, name: str) -> str:
 
 
 def _declared(name: str, term: Node) -> str:
-    """The commands that declare a name, and an operator's name as text, by which it is told (`operators_in_use`)."""
+    """The commands that declare a name; for an operator also its name as text, which `operators_in_use` reads."""
     is_operator, text = term[0] in ("prim_with", "vmap"), node_text(term)
     declared = f"(constructor {name[1:-1]} () {'Op' if is_operator else 'Param'}) (union {name} {text})"
     return f'{declared} (named {name} "{digest(text)}")' if is_operator else declared

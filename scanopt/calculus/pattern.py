@@ -39,7 +39,7 @@ class Atom:
         raise TypeError(f"{self} is neither true nor false before a program is looked at: no `and`, `if`, j < k < n")
 
     def variables(self) -> set[str]:
-        """Names of the variables that it speaks of."""
+        """Names of the variables in it."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
 
     def __str__(self) -> str:

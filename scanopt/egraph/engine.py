@@ -227,8 +227,8 @@ def _python() -> str:
 _TUNABLES = "GLIBC_TUNABLES"
 
 _KEPT_AT_HAND = "glibc.malloc.tcache_count=4000"
-"""The C library keeps this many freed pieces of memory of each size at hand: the engine asks for and frees a quarter of
-a million small ones for a small program, and with the usual seven it spent a quarter of its time on that."""
+"""The C library keeps this many freed blocks of each size for reuse: for a small program the engine allocates and frees
+a quarter of a million of them, which took a quarter of its time with the usual seven."""
 
 
 def _settings() -> dict[str, str]:

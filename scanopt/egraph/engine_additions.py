@@ -1,10 +1,10 @@
 """What programs add to the rules of an engine, and which additions may stay when a program is removed.
 
 Removing a rule takes a new level of the engine, which copies all rules: longer than a small program takes.  An addition
-need not be removed if its name determines what it stands for: a program that uses the name again means the same by it,
-and rules in a ruleset that nobody runs cost nothing.
+may stay if its name determines its meaning: another program that uses the name means the same, and rules in a ruleset
+that is not run cost nothing.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Additions:
         self._used = {}
 
     def restored(self) -> str:
-        """What brings back the rows of the operators that this program has named, after all rows were deleted."""
+        """The commands that restore the rows of the operators this program has named, after all rows were deleted."""
         return "\n".join(self._lasting[command] for command in self._used)
 
     def forget(self) -> None:

@@ -1,6 +1,6 @@
-"""How an engine is told commands: several at once as a file that it includes.
+"""Sends commands to an engine: several at once, in a file that the engine includes.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["Commands", "commands"]
 class Commands:
     """Runs texts of commands in a new engine.  engine: that engine.
 
-    Parsed in Python, each command and each term in it becomes an object, and each object keeps the whole text in which
-    it stands: that takes longer than what most commands do, and for all rules at once gigabytes.  What the engine
-    includes stays its own.
+    If the text were parsed in Python, each command and each of its terms would become an object that keeps the whole
+    text alive: that takes longer than most commands run, and gigabytes for all rules at once.  A file that the engine
+    includes is parsed by the engine alone.
     """
 
     def __init__(self, bindings: Any) -> None:

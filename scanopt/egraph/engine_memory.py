@@ -1,6 +1,6 @@
 """How much memory this process uses, and how much is left.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages between a process and its engine: marshalled, each preceded by its length in eight bytes.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations

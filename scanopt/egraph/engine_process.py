@@ -1,13 +1,13 @@
 """The process in which egglog runs: it answers requests until its input ends.
 
-It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension module,
-and the number of bytes that it may grow by before it is replaced.
+It is started by its path and must not import other modules of the project.  Its arguments are the file of egglog's
+extension module, and the number of bytes that it may grow by before it is replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime  # noqa: F401  # egglog asks for it when memory may be short, and tells of no MemoryError then
+import datetime  # noqa: F401  # egglog imports it, which may fail without a MemoryError when memory is short
 import importlib.util
 import os
 import select
@@ -242,7 +242,7 @@ class Worker:
         return [told for x in found if (told := reports.plain(x)) is not None]
 
     def _as_said(self, text: str) -> Iterator[str]:
-        """The commands of a text, as they are said to an engine that may have heard some of them before."""
+        """The commands of a text, as they are sent to an engine that may have received some of them before."""
         return map(self._additions.new, commands.commands(text))
 
     def clear(self) -> None:

@@ -1,6 +1,6 @@
 """Reports of runs of rules as plain data: whether anything was found, matches and seconds by rule, the number of runs.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations

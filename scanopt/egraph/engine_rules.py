@@ -1,7 +1,7 @@
 """Tables and rules that are loaded when they are first named: a program needs half of the tables and a fifth of the
 rules.  Loading all takes far longer than most programs do, and the engine looks at each table in each run.
 
-The engine's process imports this file by its path, so it imports nothing of the project.
+The engine's process imports this file by its path, so it must not import other modules of the project.
 """
 
 from __future__ import annotations

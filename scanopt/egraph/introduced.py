@@ -28,10 +28,10 @@ __all__ = ["Introduced", "made_by_rules"]
 
 @dataclass
 class Introduced:
-    """The operators of a program, those that laws have brought among them, and the facts that were given of them.
+    """The operators of a program, also those that laws have introduced, and the facts that were given about them.
 
-    given: all facts that can be given.  laws: all laws that may bring operators.  known: the operators, and those that
-    facts about them name.  said: the facts that were given.
+    given: all facts that can be given.  laws: all laws that may introduce operators.  known: the operators, and those
+    that facts about them name.  said: the facts that were given.
     """
 
     given: GivenFacts
@@ -79,7 +79,7 @@ class Introduced:
 
 @lru_cache(maxsize=8)
 def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str], str]]:
-    """The operators that laws, and rules of facts, may bring, with the rows that these are looked up by, and names."""
+    """The operators that laws and rules of facts may introduce, with the rows that look them up, and their names."""
     some = [x for x in laws.objects if isinstance(x, Law)]
     return kept("operators that may come", [*some, *FACTS.values()], lambda: _rows_of_made(some))
 
@@ -91,7 +91,7 @@ def _rows_of_made(laws: Iterable[Law]) -> Sequence[tuple[Op, frozenset[str], str
 
 @lru_cache(maxsize=2)
 def made_by_rules(facts: int) -> tuple[Op, ...]:
-    """The operators that rules of facts, types and clocks may bring.  facts: the number of facts."""
+    """The operators that rules of facts, types and clocks may introduce.  facts: the number of facts."""
     return kept("operators of rules", FACTS.values(), _made_by_rules)
 
 

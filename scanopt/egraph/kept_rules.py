@@ -37,7 +37,7 @@ def kept(name: str, of: Collection[Law | Fact], make: Callable[[], T]) -> T:
 
 
 def _file(name: str, of: Collection[Law | Fact]) -> Path | None:
-    """The file for what is made of these laws and facts; None if it may not be kept, or there is no folder for it."""
+    """The cache file of what is derived from these laws and facts; None if it may not be kept, or has no folder."""
     if not (installation() and _ours(of)):
         return None
     told = "\n".join([installation(), name, *(x.name for x in of)])

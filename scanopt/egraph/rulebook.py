@@ -135,7 +135,7 @@ _FACT_RULE = re.compile(r"^(\(rule .*) :ruleset facts\)$", re.MULTILINE)
 
 
 def facts_apart(rules: str) -> str:
-    """Move each rule of the ruleset `facts` to its own ruleset, named by what the rule says.
+    """Move each rule of the ruleset `facts` to its own ruleset, named by the text of the rule.
 
     >>> print(facts_apart("(rule ((a)) ((b)) :ruleset facts)"))
     (ruleset facts_lasting_1f480d01f92ec9ed) (rule ((a)) ((b)) :ruleset facts_lasting_1f480d01f92ec9ed)

@@ -91,8 +91,8 @@ def needless(c: Clock, X: Value) -> None:
 def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, y: Value, z: Value) -> Rules:
     """Note operators of one to three arguments in functions, where queries look them up (see `Term.pattern`).
 
-    A value that is one of its own two arguments (zeros = zeros * 2) is not noted: this says nothing of the value, and
-    laws on products of numbers would make new forms without end.
+    A value that is one of its own two arguments (zeros = zeros * 2) is not noted: this tells nothing about the value,
+    and laws on products of numbers would make new forms without end.
 
     held_as: one of the values that v holds, always the same: where a value is an operator of itself (x = x[:n]), all of
     them would make new forms without end.

@@ -114,7 +114,7 @@ def _early(
 
 
 def always_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of each group that every choice uses, an instance is computed in a way that uses nothing of the group."""
+    """From each group that every choice uses, some instance is computed from outside the group."""
     for g in variables.always:
         yield dict.fromkeys((variables.of[i][m] for i, m, _ in ways(problem, g)), 1.0)
 

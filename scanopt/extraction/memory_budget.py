@@ -33,7 +33,7 @@ _TRIES = 8
 def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
     """The bytes that a program may hold: as given, or the free memory if that may matter.
 
-    assumed: whether sizes are assumed; then free memory tells nothing.
+    assumed: whether sizes are assumed; a comparison with the free memory then means nothing.
     """
     if memory is None:
         memory = available() if found.held > NEGLIGIBLE and not assumed else math.inf

@@ -1,4 +1,4 @@
-"""Attacks on a law: the checks that every law has to stand, so that none needs a test of its own.
+"""Attacks on a law: the checks that every law has to pass, so that no law needs its own test.
 
 A law must fire on its examples and not on its `never` programs.  Without any one of its conditions something must go
 wrong, unless it is proven that the others imply that one.  Programs that the law makes equal must have equal results,
@@ -68,7 +68,7 @@ class Finding:
 class Attack:
     """All attacks on one law.
 
-    ways: how programs run.  laws: the laws that stand beside it (default: the standard ones).
+    ways: how programs run.  laws: the laws that run beside it (default: the standard ones).
     """
 
     def __init__(self, law: Law, ways: Ways, laws: Sequence[Law] | None = None, loops: Loops = _none) -> None:
@@ -87,7 +87,7 @@ class Attack:
         return self._known[program]
 
     def findings(self) -> list[Finding]:
-        """The attacks that succeeded; empty for a law that stands.  What a false law saves is not asked."""
+        """The attacks that succeeded; empty for a law that passes.  What a false law saves is not checked."""
         anywhere = islice(chain(self.alike(), self.elsewhere(), self.checks()), 1)
         found = [*self.firing(), *self.conditions(), *self.soundness(), *anywhere]
         return [*found, *([] if any(x.attack == "soundness" for x in found) else self.paying())]

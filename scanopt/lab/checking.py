@@ -46,7 +46,7 @@ WAYS = Ways(_compiled, _reference, lambda extraction: str(lower(extraction, exac
 
 
 _INSTANCES, _TOGETHER = 96, 6
-"""Random programs with the left side of a law, and how many of them lie in one e-graph."""
+"""Random programs with the left side of a law, and how many of them share one e-graph."""
 
 
 def general(law: Law) -> Iterator[tuple[str, Program]]:

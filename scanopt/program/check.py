@@ -23,7 +23,7 @@ STOP = TensorType("bool", ())
 
 
 def inferred(program: Program) -> Program:
-    """The program with the types that follow from those of its inputs and constants, whatever it says of others.
+    """The program with the types inferred from those of its inputs and constants, whatever other types it declares.
 
     Raises ValueError, saying what is wrong and where, unless the program is well made.  Declared shapes may say more
     or less than what is inferred, but not contradict it.

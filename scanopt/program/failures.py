@@ -113,7 +113,7 @@ class _Step:
         self.made: dict[str, Compute] = {}
         self.kept: dict[str, Loop] = {}
         self.rows: dict[str, str] = {}  # by row that a loop reads: its source
-        self.makes: defaultdict[str, list[str]] = defaultdict(list)  # by name: what is made of it
+        self.makes: defaultdict[str, list[str]] = defaultdict(list)  # by name: what is computed from it
         self.runs: defaultdict[str, list[str]] = defaultdict(list)  # by name: the scans of loops that begin with it
         self.axes = {x.name: x.axes for x in program.inputs if x.axes}
         for s in program.walk():

@@ -1,4 +1,4 @@
-"""Shapes, step counts and small values in a loop program for given arguments, found without running it."""
+"""Shapes, numbers of steps and small values in a loop program for given arguments, found without running it."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _state(x: Line, y: Line) -> str:
 
 
 def _alone(lines: Sequence[Line], n: int, others: Mapping[str, int], alone: str) -> str:
-    """The state of a line with none beside it: its value may stand elsewhere on the other side."""
+    """The state of a line with none beside it: its value may be elsewhere on the other side."""
     other = others.get(_key(lines[n]))
     return alone if other is None else _state(lines[n], lines[other])
 

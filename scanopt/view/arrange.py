@@ -1,6 +1,6 @@
 """A scene with sizes and places: texts are measured and cut, loops laid out from the inside out.
 
-All texts are set in a fixed-width face, so that widths are known without any font at hand.
+All texts are set in a fixed-width face, so that widths are known without a font.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class NoProgramError(Exception):
 class Choices:
     """The choices of one world: the first option of each, where no other is prescribed.
 
-    taken: for each choice the number of the option, and how many there were.  told: the options, by name, for people.
+    taken: for each choice the number of the option, and how many there were.  told: the options by name, for reports.
     """
 
     prescribed: Sequence[int] = ()

@@ -1,7 +1,7 @@
 """The meanings, in the model, of the facts that laws ask for: each of them restricts choices, or is assumed.
 
-A fact that binds a variable says what it is: `entries(c, x, X)` makes x the rows of X.  A fact about an operator says
-something for all entries.  Facts that only steer (`STEERING`) say nothing of values, and nothing is assumed for them.
+A fact that binds a variable says what it is: `entries(c, x, X)` makes x the rows of X.  A fact about an operator holds
+for all entries.  Facts that only steer (`STEERING`) say nothing about values, and nothing is assumed for them.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def like(m: Model, x: Term, y: Term, e: Term) -> None:
 
     def full(at: At) -> SymbolicArray:
         shaped = m.value(y, at)
-        own = dtype if e.head in m.types else shaped.dtype  # a zero that nothing else is said of has any dtype
+        own = dtype if e.head in m.types else shaped.dtype  # a zero without other facts may have any dtype
         return filled(own, shaped.shape, [cast(entry, dtype, own)] * shaped.data.size)
 
     say(m, x, full)

@@ -84,11 +84,11 @@ def cholesky_factor(m: Model, v: Term) -> None:
 
 @fact
 def adds_to_part(m: Model, op: Term) -> None:
-    adds = m.choose(f"{op.head} adds to each element", (False, True))  # what it does to one says nothing of another
+    adds = m.choose(f"{op.head} adds to each element", (False, True))  # one choice for each operator
     known: list[list[str]] = []
 
     def added(x: SymbolicArray, *more: SymbolicArray) -> SymbolicArray:
-        m.assume(not any(given.shape for given in more))  # a scalar stands for arrays, too
+        m.assume(not any(given.shape for given in more))  # a scalar represents arrays, too
         told = [lifted(entry, given.dtype).sexpr() for given in more for entry in given.entries]
         known.extend([] if told in known else [told])
         what = m.symbols(f"what {op.head} adds {known.index(told)}", x.dtype, x.shape)  # equal only for equal arguments

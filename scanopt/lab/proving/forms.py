@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Named:
-    """An operator that the law says nothing of: a variable."""
+    """An operator about which the law says nothing: a variable."""
 
     name: str
 
