@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from scanopt.calculus import terms
 from scanopt.calculus.declarations import DECLARATIONS
+from scanopt.calculus.pattern import variables_in
 from scanopt.calculus.terms import Args, Atom, Clock, Int, Move, Op, State, Term, Text, Value, egglog_text, variable
 from scanopt.records import dataclass
 
@@ -49,7 +50,7 @@ class Condition:
 
     def variables(self) -> set[str]:
         """Names of the variables in it."""
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+        return variables_in(self.args)
 
     @property
     def meaning(self) -> str:

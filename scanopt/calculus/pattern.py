@@ -5,7 +5,7 @@ How values and operators are written is in `term`, the constructors are in `term
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from operator import is_
 
@@ -14,8 +14,13 @@ from scanopt.records import dataclass
 
 __all__ = [
     "SPECIAL", "Args", "Atom", "Clock", "Int", "Move", "Param", "State", "Term", "Text", "egglog_text", "elements",
-    "number_text", "numbered",
+    "number_text", "numbered", "variables_in",
 ]  # fmt: skip
+
+
+def variables_in(args: Iterable[object]) -> set[str]:
+    """Names of the variables in the terms among the arguments of a pattern."""
+    return {v for a in args if isinstance(a, Term) for v in a.variables()}
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Atom:
 
     def variables(self) -> set[str]:
         """Names of the variables in it."""
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+        return variables_in(self.args)
 
     def __str__(self) -> str:
         texts = [repr(a) if isinstance(a, str) else str(a) for a in self.args]
@@ -97,7 +102,7 @@ class Term:
         """Names of the variables in it."""
         if self.args is None:
             return {self.head}
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+        return variables_in(self.args)
 
     def __repr__(self) -> str:
         return str(self)

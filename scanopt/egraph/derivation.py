@@ -8,7 +8,7 @@ not equalities: laws that contributed only to a condition are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from scanopt.calculus.forms import Form, TermGraph
@@ -147,17 +147,15 @@ class _Search:
                 net.add_edge(a, b, weight=weight, step=step)
 
         for x in sorted(self._from.equalities.get(c, ()), key=lambda x: rounds.get(x.law, 0)):
-            weight = 1.0 + _PART * len(x.inner)
             match [f for f in (x.left, x.right) if f is not None]:
                 case [left, right]:
-                    connect(left, right, weight, x)
+                    pairs, extra = [(left, right)], 0.0
                 case [one]:
-                    for f in forms:
-                        connect(one, f, weight + _CLASS, x)
+                    pairs, extra = [(one, f) for f in forms], _CLASS
                 case _:
-                    for n, f in enumerate(forms):
-                        for g in forms[n + 1 :]:
-                            connect(f, g, weight + _ANY, x)
+                    pairs, extra = [*combinations(forms, 2)], _ANY
+            for a, b in pairs:
+                connect(a, b, 1.0 + _PART * len(x.inner) + extra, x)
         for f in [f for f in (*net.nodes,) if self._from.made.get(f) == ""]:
             for g in (*net.nodes,):
                 connect(f, g, 1.0 + (_FACTS_ALONE if g in self._from.written else _FACTS), None)

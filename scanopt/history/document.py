@@ -40,26 +40,13 @@ def history(f: Function, measure: bool = False) -> dict[str, Any]:
     names = StableNames(look.graph, look.places)
     exact = recorded.settings.fp == "exact"
     lines = HistoryLines(names, look.places, look.loops, look.provenance.made, exact)
-    first = lines.written(recorded.written)
-    programs: list[dict[str, Any]] = [{"lines": first.lines, "cost": recorded.written.cost}]
-    told = [first]
-    stages: list[dict[str, Any]] = []
-    for law, found in recorded.stages[:-1]:
-        so_far = programs[-1]
-        if found is not None and found.cost < so_far["cost"]:
-            told.append(lines.chosen(found))
-            programs.append({"lines": told[-1].lines, "cost": found.cost})
-        stages.append({"law": law, "before": programs.index(so_far), "after": len(programs) - 1})
-    final = recorded.done.extraction
-    last = lines.chosen(final)
-    told.append(last)
-    programs.append({"lines": last.lines, "cost": final.cost})
-    limits = limits_of(f.backend)
-    for row, x in ((programs[0], first), (programs[-1], last)):
+    told, costs, stages = _programs(recorded, lines)
+    programs: list[dict[str, Any]] = [{"lines": x.lines, "cost": c} for x, c in zip(told, costs, strict=True)]
+    final, last, limits = recorded.done.extraction, told[-1], limits_of(f.backend)
+    for row, x in ((programs[0], told[0]), (programs[-1], last)):
         row["kernels"] = kernel_rows(x.kernels(), x.lines, limits)
     if measure:
         _measure(f, programs, told)
-    stages += [{"law": law, "before": len(programs) - 2, "after": len(programs) - 1} for law, _ in recorded.stages[-1:]]
     chosen = [(i.id, o.form) for i, o in final.choice.items() if o.form is not None]
     tables = EGraphTables(look, final.problem, names, chosen)
     egraph = tables.tables()
@@ -79,6 +66,24 @@ def history(f: Function, measure: bool = False) -> dict[str, Any]:
         "files": user_lines(lines.rows),
         "operators": _operators(lines.rows),
     }
+
+
+def _programs(recorded: Recording, lines: HistoryLines) -> tuple[list[ToldProgram], list[float], list[dict[str, Any]]]:
+    """The programs from the written to the chosen one, each cheaper than the one before; their costs; and for each law
+    the programs before and after it."""
+    told, costs = [lines.written(recorded.written)], [recorded.written.cost]
+    stages: list[dict[str, Any]] = []
+    final = recorded.done.extraction
+    for law, found in recorded.stages[:-1]:
+        before = len(told) - 1
+        if found is not None and found.cost < costs[-1]:
+            told.append(lines.chosen(found))
+            costs.append(found.cost)
+        stages.append({"law": law, "before": before, "after": len(told) - 1})
+    told.append(lines.chosen(final))
+    costs.append(final.cost)
+    stages += [{"law": law, "before": len(told) - 2, "after": len(told) - 1} for law, _ in recorded.stages[-1:]]
+    return told, costs, stages
 
 
 def _measure(f: Function, programs: list[dict[str, Any]], told: list[ToldProgram]) -> None:

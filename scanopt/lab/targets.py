@@ -38,30 +38,36 @@ def find_laws(targets: Iterable[str]) -> tuple[Law, ...]:
 
 def _laws_of(target: str) -> Sequence[Law]:
     place, _, name = target.partition(":")
-    if place.endswith(".py"):
-        file = Path(place)
-        if not file.is_file():
-            raise UnknownTargetError(f"{place}: no such file")
-        with importable(file.resolve().parent):
-            return _chosen(place, laws_in(runpy.run_path(place)), name)
     known = {n for x in standard_laws() for n in (x.name, x.ruleset)}
+    if place.endswith(".py"):
+        return _chosen(place, _laws_of_file(place), name)
     if name or ("." in place and place not in known):
-        if not all(map(str.isidentifier, place.split("."))):
-            raise UnknownTargetError(f"{place!r} is not a module: write module:law, file.py:law or a law's name")
-        with importable(""):
-            try:
-                module = importlib.import_module(place)
-            except ModuleNotFoundError as error:
-                if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-                    raise
-                raise UnknownTargetError(
-                    f"there is no module {place!r}: write module:law, file.py:law or a law's name"
-                ) from None
-            return _chosen(place, laws_in(vars(module)), name)
+        return _chosen(place, _laws_of_module(place), name)
     try:
         return named_laws(standard_laws(), place)
     except ValueError as error:
         raise UnknownTargetError(f"{error}; laws of your own: module:law or file.py:law") from None
+
+
+def _laws_of_file(place: str) -> list[Law]:
+    file = Path(place)
+    if not file.is_file():
+        raise UnknownTargetError(f"{place}: no such file")
+    with importable(file.resolve().parent):
+        return laws_in(runpy.run_path(place))
+
+
+def _laws_of_module(place: str) -> list[Law]:
+    ways = "write module:law, file.py:law or a law's name"
+    if not all(map(str.isidentifier, place.split("."))):
+        raise UnknownTargetError(f"{place!r} is not a module: {ways}")
+    with importable(""):
+        try:
+            return laws_in(vars(importlib.import_module(place)))
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{place}.".startswith(f"{error.name}."):
+                raise  # the module is there, and imports one that is not
+            raise UnknownTargetError(f"there is no module {place!r}: {ways}") from None
 
 
 def _chosen(place: str, laws: list[Law], name: str) -> list[Law]:
