@@ -101,3 +101,15 @@ def brief_search() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scanopt.extraction.extract._LEAST_SECONDS", 0.3)
         yield
+
+
+@pytest.fixture
+def device_kernels_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel of a device runs however few steps there are."""
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+
+
+@pytest.fixture
+def grids_first(device_kernels_pay: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a kernel in which all blocks run each step together is taken before the others."""
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)

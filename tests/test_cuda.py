@@ -28,14 +28,12 @@ from scanopt.backends.kernels.device_loops import DeviceChoice, DeviceLoop
 from scanopt.backends.kernels.device_plans import DeviceLimits, DeviceVariant
 from scanopt.backends.numpy import bind
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim"),
+    pytest.mark.usefixtures("device_kernels_pay"),
+]
 RANDOM = (5, *range(2000, 2030))  # 5: a short step that hands states on
 Program = tuple[list[Any], list[Any], list[Any]]
-
-
-@pytest.fixture(autouse=True)
-def pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
 
 
 @pytest.fixture(scope="session")

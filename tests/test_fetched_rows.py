@@ -15,12 +15,10 @@ from test_cuda import assert_close, kernels, on_shim, rng
 import scanopt
 import scanopt.tensor as T
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
-
-
-@pytest.fixture(autouse=True)
-def pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+pytestmark = [
+    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim"),
+    pytest.mark.usefixtures("device_kernels_pay"),
+]
 
 
 def smoothed(step: Any, *sequences: Any) -> tuple[list[Any], Any]:

@@ -16,15 +16,12 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.backends.kernels.device_plans import DeviceVariant
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim"),
+    pytest.mark.usefixtures("grids_first"),
+]
 ROWS, COLUMNS, STEPS = 20, 6, 3
 Step = Callable[[Any, Any, Any, Any], Any]
-
-
-@pytest.fixture(autouse=True)
-def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
-    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 
 def ran(

@@ -20,15 +20,12 @@ import scanopt.tensor as T
 from scanopt.backends.kernels.device_plans import DeviceVariant
 from scanopt.backends.kernels.grid_tiles import PARTS, Tile
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim"),
+    pytest.mark.usefixtures("grids_first"),
+]
 LARGE = [name for name, (_, numbers) in PROGRAMS.items() if numbers == BLOCK]
 RANDOM = range(3000, 3020)
-
-
-@pytest.fixture(autouse=True)
-def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
-    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 
 @pytest.fixture(params=[False, True], ids=["factors in memory", "factors held"])

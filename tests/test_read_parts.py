@@ -18,13 +18,8 @@ from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Lit, Point, Var, times
 from scanopt.backends.kernels.ring_rows import PointedAt, RowOfStep, places_of_pointers, row_of_step
 
 ROWS, COLUMNS, STEPS = 7, 6, 4
+pytestmark = pytest.mark.usefixtures("grids_first")
 needs_shim = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
-
-
-@pytest.fixture(autouse=True)
-def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
-    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 
 def ran(inputs: list[Any], outputs: Any, values: list[Any], folder: Path) -> DeviceVariant:
