@@ -3,6 +3,6 @@
 Examples are programs of named inputs: x, y are float64 vectors, X, Y, W matrices, a, b scalars,
 n an int64 scalar, p, q int64 vectors.
 
-Files import the package alone, like files of laws outside of the project, so what examples have in common (`_decay`) is
+No file imports another one, as laws outside of the project could not either: what examples have in common (`_decay`) is
 written in each of them.
 """
