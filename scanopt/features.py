@@ -20,6 +20,7 @@ FEATURES = {
     "RandomStream": "scanopt.array.random.stream",
     "RandomStreams": "scanopt.array.random.streams",
     "MRG_RandomStreams": "scanopt.array.random.streams",
+    "Assert": "scanopt.loops.checks_and_prints",
     "scan": "scanopt.loops.scan",
     "loop": "scanopt.loops.carry",
     "map": "scanopt.loops.derived",

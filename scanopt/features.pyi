@@ -18,6 +18,7 @@ from scanopt.lab.growth import growth as growth
 from scanopt.lab.law_probe import IdleLaws as IdleLaws
 from scanopt.lab.why_not import why_not as why_not
 from scanopt.loops.carry import loop as loop
+from scanopt.loops.checks_and_prints import Assert as Assert
 from scanopt.loops.derived import foldl as foldl
 from scanopt.loops.derived import map as map
 from scanopt.loops.scan import scan as scan

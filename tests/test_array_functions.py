@@ -210,3 +210,22 @@ def test_comparisons_with_a_dtype_take_any_number() -> None:
     assert np.insert(x, [0, 2], [1.5, 2.5]).eval({x: values}).tolist() == np.insert(values, [0, 2], [1.5, 2.5]).tolist()
     with pytest.raises(OverflowError, match="300 does not fit uint8; write the number as a NumPy scalar"):
         T.full(3, 300, dtype="uint8")
+
+
+def test_errors_that_numpy_would_hide_or_not_find() -> None:
+    x, m = T.dvector("x"), T.dmatrix("m")
+    for function in (np.roots, np.poly):
+        with pytest.raises(TypeError, match=r"cannot iterate over 'x'.*length is not known"):
+            function(x)
+    with pytest.raises(TypeError, match=r"ufunc 'own.*' is not one of NumPy's.*'x'"):
+        np.frompyfunc(own, 1, 1)(x)
+    with pytest.raises(ValueError, match="a shift for each axis, found 3 shifts and 2 axes"):
+        np.roll(m, (1, 2, 3), (0, 1))
+    f = scanopt.function([m], np.linalg.cross(m, m[::-1]))
+    for run in (f, f.unoptimized):
+        with pytest.raises(ValueError, match=r"length 4, not 3"):
+            run(np.ones((2, 4)))
+
+
+def own(v: float) -> float:
+    return v * 2

@@ -242,6 +242,54 @@ def test_errors_when_run() -> None:
         scanopt.function([k], T.bincount(k))([-1])
 
 
+UNFIT = [
+    lambda x, y: np.searchsorted(x, 1.0, sorter=y.astype("int64")),
+    lambda x, y: np.cov(x, aweights=y),
+    lambda x, y: np.cov(x, fweights=y.astype("int64")),
+    lambda x, y: np.histogram(x, bins=2, range=(0, 1), weights=y),
+    lambda x, y: np.histogram2d(x, y),
+    lambda x, y: np.histogram2d(x, x, weights=y),
+    lambda x, y: np.lexsort((x, y)),
+    lambda x, y: np.average(x, weights=y),
+    lambda x, y: np.average(x[None], axis=1, weights=y),
+    lambda x, y: np.interp(0.5, x, y),
+    lambda x, y: np.polyfit(x, x, 1, w=y),
+]
+
+
+@pytest.mark.parametrize("i", range(len(UNFIT)))
+def test_arrays_that_belong_together_have_one_length(i: int) -> None:
+    """A length 1 is not repeated, and of a longer array no part is taken: NumPy refuses both."""
+    x, y = T.dvectors("x", "y")
+    results = UNFIT[i](x, y)
+    f = scanopt.function([x, y], list(results) if isinstance(results, tuple) else results)
+    f([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    for n in (1, 2, 5):
+        for run in (f, f.unoptimized):
+            with pytest.raises((ValueError, TypeError, RuntimeError)):
+                UNFIT[i](np.arange(3.0), np.ones(n))
+            with pytest.raises(ValueError, match=f"length {n}, not 3|length 3, not {n}"):
+                run(np.arange(3.0), np.ones(n))
+
+
+def test_values_that_numpy_refuses_are_refused_when_run() -> None:
+    x, q = T.dvectors("x", "q")
+    for value in (-1.0, 120.0, np.nan):
+        for function, most in ((np.percentile, 100), (np.nanquantile, 1)):
+            with pytest.raises(scanopt.CheckError, match=f"from 0 to {most}"):
+                scanopt.function([x, q], function(x, q))([1.0, 2.0], [value])
+    same([scanopt.function([x, q], np.percentile(x, q))([1.0, 2.0], [25.0])], [np.percentile([1.0, 2.0], [25.0])])
+    with pytest.raises(scanopt.CheckError, match="must not decrease"):
+        scanopt.function([x, q], np.histogram(x, bins=q))([1.0, 2.0], [3.0, 1.0])
+
+
+def test_weights_of_nothing_add_up_to_float_zeros() -> None:
+    k, w = T.lvector("k"), T.dvector("w")
+    f = scanopt.function([k, w], T.bincount(k, w, minlength=3))
+    for run in (f, f.unoptimized):
+        same([run(np.zeros(0, "int64"), [])], [np.zeros(3)])
+
+
 REDUCED = ["sum", "prod", "max", "min", "any", "all", "ptp", "nansum", "nanprod", "nanmax", "nanmin"]
 
 

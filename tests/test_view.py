@@ -470,6 +470,17 @@ def test_dprint_prints_or_returns(capsys: pytest.CaptureFixture[str]) -> None:
     assert file.getvalue() == "x [id A] <float64[?]>\n"
 
 
+def test_dprint_stops_where_it_is_told_to() -> None:
+    x = T.vector("x")
+    y = T.exp(x)
+    y.name = "y"
+    z = T.sin(y) + y
+    whole = "add [id A]\n ├─ sin [id B]\n │   └─ exp [id C] 'y'\n │       └─ x [id D]\n └─ exp [id C] 'y' ···\n"
+    assert dprint(z, "str") == whole
+    assert dprint(z, "str", depth=2) == "add [id A]\n ├─ sin [id B]\n └─ exp [id C] 'y'\n"
+    assert dprint(z, "str", stop_on_name=True) == whole.replace(" │       └─ x [id D]\n", "").replace(" ···", "")
+
+
 def test_dprint_shows_nested_loops() -> None:
     x = T.matrix("x")
     rows, _ = scanopt.map(lambda row: scanopt.map(lambda v: v * v, sequences=row)[0], sequences=x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["INSTEAD", "INSTEAD_OF_METHODS", "OF_ARGUMENTS", "OF_METHODS"]
+__all__ = ["INSTEAD", "INSTEAD_OF_METHODS", "OF_ARGUMENTS", "OF_METHODS", "OWN"]
 
 _ON_RESULTS = "call it on the result of the compiled function"
 _NEW_ARRAY = "symbolic arrays are never changed in place: write "
@@ -28,6 +28,9 @@ INSTEAD: dict[str, str] = {
 }  # fmt: skip
 """By the name of a NumPy function: what to use in its place, if there is something."""
 
+OWN = "call the Python function that it was made of, or write it with NumPy's functions"
+"""What to use in place of a ufunc that somebody made of a Python function."""
+
 OF_METHODS: dict[str, str] = {
     "reduce": "use scanopt.reduce(f, x, initial)",
     "accumulate": "use scanopt.scan",
@@ -52,6 +55,7 @@ INSTEAD_OF_METHODS: dict[str, str] = {
     **dict.fromkeys(("tolist", "tobytes", "tofile", "dump", "dumps"), _RESULT),
     **dict.fromkeys(("base", "ctypes", "data", "flags", "strides", "setflags"), _MEMORY),
     **dict.fromkeys(("byteswap", "newbyteorder", "getfield", "setfield"), "it has no bytes before the function runs"),
+    "get_test_value": "there are no test values: x.eval({...}) takes the values of the inputs",
     "itemset": _NEW_ARRAY + "y = x[index].set(value)",
     "put": _NEW_ARRAY + "y = x.at[indices].set(values), of x.ravel() for places in the flattened array",
     "resize": _NEW_ARRAY + "y = x.reshape(shape), or T.resize(x, shape)",

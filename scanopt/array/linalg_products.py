@@ -22,6 +22,7 @@ from scanopt.array.operators.creation import eye
 from scanopt.array.operators.joining import concatenate, stack
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import reshape, transpose
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.variable import Variable, describe
 
@@ -66,7 +67,7 @@ def outer(x1: Any, x2: Any, /) -> Variable:
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     """The vector products of vectors of three numbers along an axis, as np.linalg.cross.
 
-    Raises ValueError where an axis is known to have another length.
+    Raises ValueError where an axis has another length.
 
     >>> import numpy as np
     >>> from scanopt import interpret
@@ -77,6 +78,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     for x in (a, b):
         if x.type.shape[0] not in (3, None):
             raise ValueError(f"cross takes vectors of 3 numbers along axis {axis}, found {describe(x)}")
+    a, b = (specify_shape(x, (3, *[None] * (x.ndim - 1))) for x in (a, b))
     if a.dtype == "bool":
         raise TypeError("cross of booleans: cast them first")
     parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]

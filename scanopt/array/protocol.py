@@ -7,13 +7,14 @@ those that the stand-in has are passed on, and any other is refused by name.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from scanopt.array.instead import INSTEAD, OF_ARGUMENTS, OF_METHODS
+from scanopt.array.instead import INSTEAD, OF_ARGUMENTS, OF_METHODS, OWN
 
 __all__ = ["full_name", "missing", "numpy_call", "refused", "ufunc_call"]
 
@@ -117,21 +118,24 @@ def ufunc_call(
     what = name if method == "__call__" else f"{name}.{method}"
     known = method in _METHODS or method in ("__call__", "outer")
     f = find(_METHODS[method].get(name, what) if method in _METHODS else name) if known else None
-    if known and getattr(np, name, None) is not ufunc:  # SciPy's
+    if known and getattr(np, name, None) is not ufunc:
+        if getattr(sys.modules.get("scipy.special"), name, None) is not ufunc:
+            raise TypeError(f"the ufunc {name!r} is not one of NumPy's: it has no symbolic form ({who()}): {OWN}")
         f, what = find(f"special.{name}") or f, f"special.{what}"
     if f is None:
         raise missing(what, who())
     if method in _METHODS:
         return f(args[0], **_along(f, args[1:], kwargs, what, who))
     given = _paired(*args) if method == "outer" else args
-    if extra := kwargs.keys() - {"dtype"}:
+    along = {"axis": kwargs["axis"]} if name == "vecdot" and "axis" in kwargs else {}
+    if extra := kwargs.keys() - {"dtype", *along}:
         raise refused(what, who(), *sorted(extra))
     if kwargs.get("dtype") is not None:
         try:
             given = _in_dtype(find, ufunc, given, kwargs["dtype"])
         except TypeError as error:
             raise TypeError(f"np.{what} of the symbolic {who()}: {error}; cast what it is given") from None
-    return f(*given)
+    return f(*given, **along)
 
 
 def _in_dtype(find: Find, ufunc: np.ufunc, args: Sequence[Any], dtype: Any) -> list[Any]:

@@ -189,10 +189,14 @@ class Variable(Attributes, Displayed):
 
     def __iter__(self) -> Iterator[Variable]:
         n = self.type.shape[0] if self.ndim else None
-        if n is None:
-            why = hints.ENTRIES if self.ndim else "it has no axes"
-            raise TypeError(f"cannot iterate over {describe(self)}: {why}")
-        return (self[i] for i in range(n))
+        if not self.ndim:
+            raise TypeError(f"cannot iterate over {describe(self)}: it has no axes")
+        return (self[i] for i in range(n)) if n is not None else (_unknown_entry(x) for x in [self])
+
+
+def _unknown_entry(x: Variable) -> Variable:
+    """Raise when an entry is asked for: NumPy would put another error in the place of one raised before."""
+    raise TypeError(f"cannot iterate over {describe(x)}: {hints.ENTRIES}")
 
 
 def _equality(x: Variable, other: Any, name: str) -> Any:

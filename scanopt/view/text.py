@@ -35,34 +35,45 @@ Printable = Variable | Sequence[Variable] | CompiledFunction
 
 
 @overload
-def dprint(x: Printable, file: Literal["str"], print_type: bool = ...) -> str: ...
+def dprint(
+    x: Printable, file: Literal["str"], print_type: bool = ..., *, depth: int = ..., stop_on_name: bool = ...
+) -> str: ...
 @overload
-def dprint(x: Printable, file: TextIO | None = ..., print_type: bool = ...) -> None: ...
-def dprint(x: Printable, file: TextIO | Literal["str"] | None = None, print_type: bool = False) -> str | None:
+def dprint(
+    x: Printable, file: TextIO | None = ..., print_type: bool = ..., *, depth: int = ..., stop_on_name: bool = ...
+) -> None: ...
+def dprint(
+    x: Printable,
+    file: TextIO | Literal["str"] | None = None,
+    print_type: bool = False,
+    *,
+    depth: int = -1,
+    stop_on_name: bool = False,
+) -> str | None:
     """Print the graph of a variable, of several, or of a compiled function and its program.
 
     file: where to print (default: standard output), or "str" to get the text back.
     print_type: add dtype and shape to each line.
+    depth: how many levels of each tree to print, -1 for all.  stop_on_name: print nothing below a variable with a name.
 
     >>> from scanopt.array.types import TensorType
     >>> dprint(Variable(TensorType("float64", (3,)), "x"), print_type=True)
     x [id A] <float64[3]>
     """
-    text = "\n".join(_lines(x, print_type)) + "\n"
+    text = "\n".join(_lines(x, _Tree(print_type, depth, stop_on_name))) + "\n"
     if file == "str":
         return text
     (file or sys.stdout).write(text)
     return None
 
 
-def _lines(x: Printable, print_type: bool) -> Iterator[str]:
+def _lines(x: Printable, tree: _Tree) -> Iterator[str]:
     if isinstance(x, Variable):
         outputs: Sequence[Variable] = [x]
     elif isinstance(x, Sequence):
         outputs = x
     else:
         outputs = x.outputs
-    tree = _Tree(print_type)
     for v in outputs:
         yield from tree.lines("", v)
     if tree.scans:
@@ -78,8 +89,10 @@ def _lines(x: Printable, print_type: bool) -> Iterator[str]:
 class _Tree:
     """The ids and names given so far, and the loops whose steps are still to be printed."""
 
-    def __init__(self, print_type: bool) -> None:
+    def __init__(self, print_type: bool, depth: int, stop_on_name: bool) -> None:
         self.print_type = print_type
+        self.depth = depth
+        self.stop_on_name = stop_on_name
         self.ids: dict[Node | Variable, str] = {}
         self.shown: set[Node] = set()
         self.names: dict[Variable, str] = {}
@@ -94,19 +107,19 @@ class _Tree:
 
     def lines(self, indent: str, root: Variable) -> Iterator[str]:
         """The tree of one variable; `indent` stands before every line."""
-        todo: list[tuple[str, str, Branch]] = [(indent, indent, ("", root))]
+        todo: list[tuple[int, str, str, Branch]] = [(1, indent, indent, ("", root))]
         while todo:
-            first, rest, (lead, v) = todo.pop()
+            level, first, rest, (lead, v) = todo.pop()
             seen = v.owner is not None and v.owner in self.shown
             yield first + lead + self.label(v) + (" ···" if seen else "")
-            if seen or v.owner is None:
+            if seen or v.owner is None or level == self.depth or (self.stop_on_name and v.name):
                 continue
             self.shown.add(v.owner)
             branches = list(_branches(v.owner))
             for i, branch in reversed(list(enumerate(branches))):
                 last = i == len(branches) - 1
                 stem, below = (" └─ ", "    ") if last else (" ├─ ", " │  ")
-                todo.append((rest + stem, rest + below, branch))
+                todo.append((level + 1, rest + stem, rest + below, branch))
 
     def label(self, v: Variable) -> str:
         """One node in words: what it is, its id, its name, its type."""

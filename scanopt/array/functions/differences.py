@@ -15,6 +15,7 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.selecting import diff
 from scanopt.array.operators.shaping import flatten
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.operators.subtensor import along, getitem
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, axis_of
@@ -196,7 +197,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Values at x of the lines between the points (xp, fp); xp increases.
 
     left, right: values below and above all points, else those of the first and last.  period: of xp, which is sorted.
-    Raises ValueError where xp and fp are no vectors, or known to have different lengths.
+    Raises ValueError where xp and fp are no vectors, or have different lengths.
 
     >>> interp(2.5, [1, 2, 3], [3, 2, 0]).eval()
     array(1.)
@@ -206,6 +207,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     values = cast(values, "complex128" if np.dtype(values.dtype).kind == "c" else "float64")
     if None not in (n := places.type.shape + values.type.shape) and n[0] != n[1]:
         raise ValueError(f"interp needs as many places as values, found {describe(places)} and {describe(values)}")
+    values = specify_shape(values, (dim(places, 0),))
     if period is not None:
         if is_weak(period) and not period:
             raise ValueError("the period of interp must not be 0")

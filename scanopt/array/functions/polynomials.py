@@ -17,6 +17,7 @@ from scanopt.array.operators.creation import arange, full, full_like
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.operators.subtensor import getitem, inc_subtensor
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.variable import Variable, describe
@@ -146,7 +147,7 @@ def polyfit(
     powers = FUNCTIONS["vander"](at + 0.0, _order(deg, "polyfit") + 1)
     values = values + 0.0
     if w is not None:
-        weights = expect_axes("polyfit", w, 1, 1) + 0.0
+        weights = specify_shape(expect_axes("polyfit", w, 1, 1), (dim(at, 0),)) + 0.0
         powers, values = (
             powers * expand(weights, (1,)),
             values * (expand(weights, (1,)) if values.ndim == 2 else weights),
@@ -204,7 +205,8 @@ def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
     >>> [c.eval().tolist() for c in polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
     [[1.5, 1.75], [0.25]]
     """
-    top, by = promoted(_coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0)
+    top, by = (_coefficients("polydiv", p) + 0.0 for p in (u, v))
+    top = cast(top, np.result_type(top.dtype, by.dtype))
     scale, width = elementwise("divide", cast(1.0, by.dtype), by[0]), dim(by, 0)
     steps = limited(minus(plus(dim(top, 0), 1), width), 0)
 

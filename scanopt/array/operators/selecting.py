@@ -75,14 +75,33 @@ def flip(x: Any, axis: Any = None) -> Variable:
 def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
     """x with its entries moved cyclically by `shift` places along an axis (or several, each by its own shift)."""
     v = as_variable(x)
-    if isinstance(axis, Iterable) or (isinstance(shift, Iterable) and not hasattr(shift, "dtype")):
-        shifts = [shift] if isinstance(shift, int) or hasattr(shift, "dtype") else list(shift)
-        axes = list(axis) if isinstance(axis, Iterable) else [axis]
-        for k in range(max(len(shifts), len(axes))):
-            v = roll(v, shifts[k % len(shifts)], axes[k % len(axes)])
-        return v
     if axis is None:
         return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
+    for by, i in _moves(shift, list(axis) if isinstance(axis, Iterable) else [axis]):
+        v = _rolled(v, by, i)
+    return v
+
+
+def _moves(shift: Any, axes: list[Any]) -> list[tuple[Any, Any]]:
+    """Shifts and their axes, one of which may stand for all others as in NumPy; shifts of one axis add up."""
+    shift = shift.tolist() if isinstance(shift, np.ndarray) else shift
+    if isinstance(shift, Variable) and shift.ndim == 1:
+        if len(axes) == 1:
+            return [(reduce("sum", shift, None, False), axes[0])]
+        many = broadcast_to(shift, (len(axes),))
+        shifts: list[Any] = [many[k] for k in range(len(axes))]
+    else:
+        shifts = list(shift) if isinstance(shift, Iterable) and not isinstance(shift, Variable) else [shift]
+    if any(np.ndim(by) for by in shifts):
+        raise ValueError(f"the shifts of roll are numbers or a vector, found {shift!r}")
+    many_axes = axes * len(shifts) if len(axes) == 1 else axes
+    many_shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    if len(many_axes) != len(many_shifts):
+        raise ValueError(f"roll needs a shift for each axis, found {len(shifts)} shifts and {len(axes)} axes")
+    return list(zip(many_shifts, many_axes, strict=True))
+
+
+def _rolled(v: Variable, shift: Any, axis: Any) -> Variable:
     i = axis_of(axis, v)
     before, n = (slice(None),) * i, dim(v, i)
     if isinstance(shift, int) and isinstance(n, int):

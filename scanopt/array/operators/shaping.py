@@ -267,13 +267,17 @@ def _last_first(order: str) -> bool:
 
 
 @public("flatten", numpy=())
-def flatten(x: Any, ndim: int = 1, outdim: int | None = None) -> Variable:
+def flatten(x: Any, ndim: int | str = 1, outdim: int | None = None, *, order: str = "C") -> Variable:
     """x as an array of `ndim` axes: the last ones joined.  outdim: what Theano called ndim.
+
+    order: of a vector, as of `ravel`; NumPy's methods take it as their first argument, where it may stand here, too.
 
     >>> flatten(np.ones((2, 3, 4)), 2).type.shape
     (2, 12)
     """
     v, ndim = as_variable(x), ndim if outdim is None else outdim
+    if isinstance(ndim, str) or order != "C":
+        return ravel(v, ndim if isinstance(ndim, str) else order)
     if v.ndim == ndim:
         return v
     if ndim < 1 or ndim > v.ndim + 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, transpose
+from scanopt.array.batching import dim, dims_of, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
 from scanopt.array.operators.elementwise import cast, elementwise
@@ -14,6 +14,7 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.products import dot
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims, squeeze
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of
 from scanopt.array.types import dtype_name
@@ -49,13 +50,14 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 def beside(v: Variable, w: Variable, axis: Any) -> Variable:
     """Weights w with axes added so that they broadcast against v.  Raises ValueError where they do not fit."""
     if w.ndim == v.ndim:
-        return w
+        return specify_shape(w, dims_of(v))
     axes = () if axis is None else axes_of(axis, v)
     if axis is None or w.ndim != len(axes):
         raise ValueError(
             f"weights must be of the shape of {describe(v)}, or of its lengths along axis={axis!r}, found {describe(w)}"
         )
     given = [int(axis)] if np.ndim(axis) == 0 else [i % v.ndim for i in axis]
+    w = specify_shape(w, [dim(v, i % v.ndim) for i in given])
     w = transpose(w, tuple(int(i) for i in np.argsort([i % v.ndim for i in given])))
     return expand_dims(w, tuple(i for i in range(v.ndim) if i not in axes))
 
@@ -84,7 +86,7 @@ def cov(
 
     y: further variables.  ddof: is subtracted from the number of observations; by default 1, or 0 with bias.
     fweights, aweights: how often each observation occurs, and its weight.
-    Raises ValueError for arrays of more than two axes.
+    Raises ValueError for arrays of more than two axes, and for other than one weight per observation.
 
     >>> cov([1.0, 2.0, 3.0]).eval()
     array(1.)
@@ -102,6 +104,7 @@ def cov(
             one = expect_axes("cov", given, 1, 1)
             if given is fweights and np.dtype(one.dtype).kind not in "iu":
                 raise TypeError(f"fweights must be integers, found {describe(one)}: give such weights as aweights")
+            one = specify_shape(one, (dim(x, 1),))
             w = one if w is None else elementwise("multiply", w, one)
     if w is None:
         mean, divisor = reduce("mean", x, 1, True), elementwise("subtract", as_variable(dim(x, 1)), off)

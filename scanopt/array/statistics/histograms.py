@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, expand
+from scanopt import features
+from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, known_int, plus
 from scanopt.array.operators.elementwise import cast, elementwise, where
@@ -15,6 +16,7 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape_to
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.operators.subtensor import getitem, inc_subtensor
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.statistics.searching import searchsorted
@@ -29,7 +31,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
     bins: their number, known before the run, or the edges themselves.  range: the first and the last edge, else the
     least and the greatest element.  Raises TypeError for the name of a rule, ValueError for no bins and for edges
-    that are known to decrease.
+    that are known to decrease, CheckError when run for others that do.
 
     >>> histogram_bin_edges([0.0, 4.0], bins=2).eval()
     array([0., 2., 4.])
@@ -43,9 +45,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
             raise ValueError(
                 f"bins is a number that is known before the run, or a vector of edges, found {describe(edges)}"
             )
-        if isinstance(edges, Constant) and not (edges.data[:-1] <= edges.data[1:]).all():
-            raise ValueError(f"the edges of bins must not decrease, found {edges.data.tolist()}")
-        return edges
+        return _increasing(edges)
     if count < 1:
         raise ValueError(f"bins must be a positive number, found {count}")
     if range is not None and not any(map(_symbolic, range)) and not range[0] <= range[1]:
@@ -60,6 +60,14 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     wanted = dtype if dtype.kind == "f" else np.result_type(dtype, "float64")
     made: Variable = FUNCTIONS["linspace"](cast(first, "float64"), cast(last, "float64"), count + 1)
     return cast(made, wanted.name)
+
+
+def _increasing(edges: Variable) -> Variable:
+    if not isinstance(edges, Constant):
+        return as_variable(features.Assert("the edges of bins must not decrease")(edges, edges[:-1] <= edges[1:]))
+    if not (edges.data[:-1] <= edges.data[1:]).all():
+        raise ValueError(f"the edges of bins must not decrease, found {edges.data.tolist()}")
+    return edges
 
 
 def _symbolic(x: Any) -> bool:
@@ -96,7 +104,8 @@ def histogram(
         ordered, before = FUNCTIONS["sort"](flat, 0), None
     else:
         order = FUNCTIONS["argsort"](flat, 0)
-        w = getitem(flatten(expect_axes("histogram", weights, v.ndim, v.ndim)), order)
+        each = specify_shape(expect_axes("histogram", weights, v.ndim, v.ndim), dims_of(v))
+        w = getitem(flatten(each), order)
         ordered = getitem(flat, order)
         before = concatenate([FUNCTIONS["zeros"]((1,), w.dtype), FUNCTIONS["cumsum"](w, 0)], 0)
     below = concatenate([searchsorted(ordered, edges[:-1]), searchsorted(ordered, edges[-1:], "right")], 0)
@@ -136,7 +145,9 @@ def histogramdd(
     for x, e, n in zip(columns, edges, lengths, strict=True):
         at = elementwise("subtract", searchsorted(e, x, "right"), cast(elementwise("equal", x, e[-1]), "int64"))
         place = elementwise("add", elementwise("multiply", place, n), at)
-    one = 1.0 if weights is None else cast(expect_axes("histogramdd", weights, 1, 1), "float64")
+    one: Any = 1.0
+    if weights is not None:
+        one = cast(_points(weights, columns[0]), "float64")
     empty = FUNCTIONS["zeros"]((times(*lengths),), "float64")
     core = (slice(1, -1),) * len(columns)
     found = getitem(reshape_to(inc_subtensor(getitem(empty, place), one), lengths), core)
@@ -149,10 +160,16 @@ def histogramdd(
     return found, edges
 
 
+def _points(x: Any, first: Variable) -> Variable:
+    """A number for each point.  Raises ValueError, in the run at the latest, where there are more or fewer."""
+    return specify_shape(expect_axes("histogramdd", x, 1, 1), dims_of(first))
+
+
 def _coordinates(sample: Any) -> list[Variable]:
     """The coordinates of points, each as a vector."""
     if isinstance(sample, tuple):  # NumPy takes lists for matrices
-        return [expect_axes("histogramdd", x, 1, 1) for x in sample]
+        first, *others = (expect_axes("histogramdd", x, 1, 1) for x in sample)
+        return [first, *(_points(x, first) for x in others)]
     v = as_variable(sample)
     points = expand(v, (1,)) if v.ndim == 1 else expect_axes("histogramdd", v, 2, 2)
     n = points.type.shape[1]

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import on_axis, plain_ints
 from scanopt.array.operators.elementwise import cast
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Variable, describe
@@ -63,7 +65,7 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     """The indices that sort by the last key; where it is equal, by the one before it, and so on.
 
     keys: arrays of one shape, or an array whose entries along the first axis are the keys.
-    Raises TypeError for no keys, or a number of them that is not known.
+    Raises TypeError for no keys, or a number of them that is not known, ValueError for keys of different shapes.
 
     >>> lexsort(([1, 0, 2], [5, 5, 4])).eval()
     array([2, 1, 0])
@@ -74,7 +76,8 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     i = axis_of(axis, many[0])
     along, argsort = FUNCTIONS["take_along_axis"], FUNCTIONS["argsort"]
     order: Variable = argsort(many[0], i, kind="stable")
-    for key in many[1:]:
+    for k in many[1:]:
+        key = specify_shape(k, dims_of(many[0]))
         order = along(order, argsort(along(key, order, i), i, kind="stable"), i)
     return order
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.batching import dim, dims_of, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
@@ -174,6 +175,9 @@ class _Wanted:
             raise ValueError(f"q must be real numbers, with at most 2 axes, found {describe(wanted)}")
         if isinstance(wanted, Constant) and not np.all((wanted.data >= 0) & (wanted.data <= most)):
             raise ValueError(f"quantiles must be from 0 to {most}, found {q!r}")
+        if not isinstance(wanted, Constant):
+            possible = elementwise("logical_and", wanted >= 0, wanted <= most)
+            wanted = features.Assert(f"quantiles must be from 0 to {most}")(wanted, possible)
         if most == 100:
             wanted = elementwise("divide", wanted, 100)
         elif np.dtype(wanted.dtype).kind != "f" and method != "linear":

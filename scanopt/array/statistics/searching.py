@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.functions.arguments import expect_axes, known_int
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import as_float, cast
+from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.parameters import FLAG, integer, one_of
 from scanopt.array.registry import public
@@ -62,7 +64,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
     """Where in the sorted vector `a` the elements of v would be inserted, as int64 of v's shape.
 
     side: "left" before equal elements, "right" behind them.  sorter: the indices that sort `a`.
-    Raises ValueError if `a` is not a vector, or for another side.
+    Raises ValueError if `a` or sorter is not a vector, for another side, or where sorter is not as long as `a`.
 
     >>> searchsorted([1, 2, 2, 5], [2, 3]).eval()
     array([1, 3])
@@ -71,7 +73,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', found {side!r}")
     if sorter is not None:
-        line = getitem(line, as_variable(sorter))
+        order = specify_shape(expect_axes("searchsorted", sorter, 1, 1), (dim(line, 0),))
+        line = getitem(line, order)
     return apply(Op.make("searchsorted", side=side), line, as_variable(v))
 
 
@@ -102,7 +105,8 @@ def _infer_bincount(x: Operand, *weights: Operand, minlength: int) -> TensorType
 
 def _bind_bincount(xp: Any, minlength: int) -> Callable[..., Any]:
     def count(x: Any, *weights: Any) -> Any:
-        return xp.bincount(x.astype("int64"), *weights, minlength=minlength)
+        found = xp.bincount(x.astype("int64"), *weights, minlength=minlength)
+        return found.astype("float64") if weights else found  # NumPy counts in int64 where x is empty
 
     return count
 
