@@ -18,6 +18,7 @@ from scanopt.backends.kernels.chosen_parts import with_parts_chosen
 from scanopt.backends.kernels.counted_places import with_counted_places
 from scanopt.backends.kernels.counted_steps import with_steps_counted
 from scanopt.backends.kernels.inner_bodies import read_after_step
+from scanopt.backends.kernels.insertions import with_insertions
 from scanopt.backends.kernels.kept_starts import with_starts
 from scanopt.backends.kernels.nodes import (
     WHOLE,
@@ -112,7 +113,7 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop) | _deeper(loop.body)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside)
     nodes = with_parts_chosen(nodes_of_steps(loop.body, types), read_after_step(loop), types)
-    return Nested(loop, nodes, tuple(outer))
+    return Nested(loop, with_insertions(nodes, loop, types), tuple(outer))
 
 
 def _cut(root: Nested) -> Loop | None:

@@ -20,7 +20,7 @@ _OF_DTYPE = 365
 """The place, in NumPy's table of C functions, of the function that returns the functions of a dtype."""
 _PLACES = {
     f"{op} {kind}": place + i
-    for op, place in (("sort", 33), ("argsort", 36))
+    for op, place in (("sort", 33), ("argsort", 36), ("insert", 33))
     for kind, i in (("quicksort", 0), ("mergesort", 2), ("stable", 2))
 } | {"convolve": 27}
 """The place of each function among those of a dtype; for a convolution, that of the product of two vectors."""
@@ -48,6 +48,52 @@ static int sort_row_T(void *f, T *x, int64 n)
         x[k] = last;
     }
     return 0;
+}
+""",
+    "insert": """\
+static int insert_row_T(
+    void *f, T *x, const T *y, T *all, int64 *known, int64 n, int64 start, int64 step, int64 behind);
+static __attribute__((noinline)) int sorted_again_T(
+    void *f, T *x, const T new, T *all, int64 *known, int64 n, int64 start, int64 step, int64 behind)
+{
+    T *least = step > 0 ? x : x + n - 1;
+    const int sign = !__builtin_signbit((float64)new);
+    int zeros = !*known || new != new;
+    if (new == 0) for (int64 i = 0; i < n; i++) zeros |= x[i] == 0 && !__builtin_signbit((float64)x[i]) != sign;
+    if (!zeros && start == (step > 0 ? 1 : n)) { /* the least element is left out */
+        int64 k = 0;
+        if (!(*least < new)) return 0;
+        for (; k + 1 < n && least[(k + 1) * step] < new; k++) least[k * step] = least[(k + 1) * step];
+        least[k * step] = new;
+    } else if (!zeros) { /* the greatest one */
+        int64 k = n - 1;
+        if (!(new < least[k * step])) return 0;
+        for (; k > 0 && new < least[(k - 1) * step]; k--) least[k * step] = least[(k - 1) * step];
+        least[k * step] = new;
+    } else { /* NumPy decides where NaN go, and in which order zeros of both signs are */
+        for (int64 i = 0; i < n; i++) all[i + !behind] = x[i];
+        all[behind ? n : 0] = new;
+        if (((int (*)(void *, int64, void *))f)(all, n + 1, 0) < 0) return -1;
+        int odd = 0;
+        zeros = 0;
+        for (int64 i = 0; i < n; i++) {
+            x[i] = all[start + i * step];
+            odd |= x[i] != x[i];
+            zeros |= x[i] == 0 ? 1 + !!__builtin_signbit((float64)x[i]) : 0;
+        }
+        *known = !odd && zeros != 3;
+    }
+    return 0;
+}
+static int insert_row_T(
+    void *f, T *x, const T *y, T *all, int64 *known, int64 n, int64 start, int64 step, int64 behind)
+{
+    const T new = *y;
+    if (n < 1) return 0;
+    const bool8 low = start == (step > 0 ? 1 : n);
+    const T end = x[low == (step > 0) ? 0 : n - 1]; /* the element that is left out first */
+    if (*known && (low ? new < end : new > end)) return 0;
+    return sorted_again_T(f, x, new, all, known, n, start, step, behind);
 }
 """,
     "argsort": """\
@@ -104,7 +150,7 @@ def dtype_function(name: str, dtype: str) -> int:
 
 def _sorts(name: str, dtype: str, address: int) -> bool:
     """Whether a function sorts sample elements, many of them equal, as NumPy does when called from Python."""
-    op, kind = name.split()
+    op, kind = name.replace("insert", "sort").split()
     x, places = np.resize([1, 0.0, -0.0], 100).astype(dtype), np.arange(100)
     expected = getattr(np, op)(x, kind=kind)
     arrays = [x] if op == "sort" else [x, places]
@@ -120,6 +166,6 @@ def dtype_text(name: str, dtype: str) -> str:
         return ""
     text, kind = _TEXTS[name.split()[0]], np.dtype(dtype).kind
     if kind != "f":  # integers and truth values are all ordered, and complex numbers are left to NumPy
-        text = re.sub(r"\n +zeros.*", "", text).replace("x[i] != x[i]", "0" if kind in "biu" else "1")
+        text = re.sub(r"\n +(zeros |if \(new == 0).*", "", text).replace("x[i] != x[i]", "0" if kind in "biu" else "1")
     typed = re.sub(r"\bMOST\b", str(_MOST), re.sub(r"\bT\b", "bool8" if dtype == "bool" else dtype, text))
     return typed.replace("_T(", f"_{dtype}(")

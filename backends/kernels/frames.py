@@ -50,6 +50,7 @@ from scanopt.backends.kernels.nodes import (
     Evenly,
     Extreme,
     Factored,
+    Insert,
     Join,
     Map,
     Nested,
@@ -91,7 +92,7 @@ REGISTERS = 8
 """A scalar state is kept in variables for up to this many steps back."""
 COMPUTED = (
     AffineRows, Map, Call, Contract, Convolve, Join, Powers, Product, Products, Reduce, Running, Scatter, SetItem, Take,
-    Diagonal, Draw, Evenly, Extreme, Search, Factored, Solve, Sort, Transform, Decomposed,
+    Diagonal, Draw, Evenly, Extreme, Insert, Search, Factored, Solve, Sort, Transform, Decomposed,
 )  # fmt: skip
 """The nodes whose results can be written to a given place (`Lowering.homes`)."""
 Emit = Callable[[Sequence[Node], set[str]], None]
@@ -380,7 +381,7 @@ class LoopFrame:
             if self.trace.get(k.value) == i or i in self.places.stored:
                 return
             if until:  # the room may be less than the loop needs
-                self._unless(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), -2)
+                w.code.append(If(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), (Fail(-2),)))
             w.code += w.copied(value, *self.kept_row(i, self.t), axes)
         elif not until:
             first = Do("subtract", (self.steps, self._rows(i)), INDEX, INDEX)
@@ -395,6 +396,3 @@ class LoopFrame:
     def _rows(self, i: int) -> Expr:
         """The number of rows of a result for which there is room."""
         return self.w.number(Number("rows", keep=i)) if self.outermost else room(self.loop.keeps[i].out, self.w)
-
-    def _unless(self, test: Expr, status: int = -1) -> None:
-        self.w.code.append(If(test, (Fail(status),)))

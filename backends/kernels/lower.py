@@ -16,6 +16,7 @@ from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes 
     decompositions,
     draws,
     inner_steps,
+    insertions,
     power_tables,
     products,
     searches,

@@ -22,15 +22,16 @@ from scanopt.backends.kernels.matrix_nodes import (
     Summing,
     Transform,
 )  # fmt: skip
+from scanopt.backends.kernels.order_nodes import Extreme, Insert, Search, Sort
 from scanopt.program.ir import Branch, Loop
 from scanopt.records import dataclass
 
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "AffineRows", "Call", "Check", "Contract", "Convolve", "Count", "Decomposed",
-    "Diagonal", "Draw", "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map",
-    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat",
-    "Reshape", "RowAt", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo",
-    "Summing", "Take", "Transform", "View", "Within",
+    "Diagonal", "Draw", "Evenly", "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Insert", "Join", "Length",
+    "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "PartSet", "Powers", "Product", "Products",
+    "Reduce", "Repeat", "Reshape", "RowAt", "Running", "Scatter", "Search", "SetItem", "Setting", "Single",
+    "Solve", "Sort", "SumTo", "Summing", "Take", "Transform", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -280,42 +281,6 @@ class Diagonal(Made):
 
 
 @dataclass(frozen=True)
-class Extreme(One):
-    """The index of the first greatest (op: greater) or least (op: less) element along an axis; NaN beats all."""
-
-    out: str
-    args: tuple[str, ...]
-    op: str
-    axis: int
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True)
-class Search(One):
-    """The indices at which elements would be inserted into a sorted array.
-
-    right: after equal elements.  rising: array steps run if the array is not sorted.
-    """
-
-    out: str
-    args: tuple[str, ...]
-    right: bool
-    rising: bool = False
-    dtype: str = "int64"
-
-
-@dataclass(frozen=True)
-class Sort(One):
-    """The elements along an axis sorted, or their order.  op: which, and by which algorithm, as "argsort stable"."""
-
-    out: str
-    args: tuple[str, ...]
-    op: str
-    axis: int
-    dtype: str
-
-
-@dataclass(frozen=True)
 class Draw(One):
     """Random numbers from a state, its first argument: uniform in [0, 1), or normal.  lead: axes of the states."""
 
@@ -390,8 +355,8 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Fixed | AffineRows | Convolve | Factored | Products | RowAt | HasRow | Transform | Decomposed
+    | Fixed | Insert | AffineRows | Convolve | Factored | Products | RowAt | HasRow | Transform | Decomposed
 )  # fmt: skip
 Node = Single | Fork | Nested
-Setting = SetItem | Scatter
+Setting = SetItem | Scatter | Insert
 """The nodes that may change an array in place."""

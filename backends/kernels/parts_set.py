@@ -23,7 +23,6 @@ from scanopt.backends.kernels.nodes import (
     Node,
     Nonempty,
     RowAt,
-    Scatter,
     SetItem,
     Setting,
     View,
@@ -164,7 +163,7 @@ def _made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Co
 
 def _is_small(n: Setting, w: Lowering) -> bool:
     """Whether a node sets parts at indices, an element, or a row; for larger parts, copying the rest is better."""
-    if isinstance(n, Scatter):
+    if not isinstance(n, SetItem):
         return True
     axes = w.axes(n.out)
     return len(w.axes(n.part.out)) < len(axes) and not is_few(axes) and w.dtype(n.args[0]) == n.dtype

@@ -16,6 +16,7 @@ from scanopt.backends.kernels.nodes import (
     Extreme,
     Factored,
     Fork,
+    Insert,
     Join,
     Length,
     Map,
@@ -85,7 +86,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
             yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
     elif isinstance(node, Transform):
         yield from (((out, i), (node.args[0], i)) for i in range(n if node.op in ("fft", "ifft") else n - 1))
-    elif isinstance(node, SumTo | Running | Sort | Within):
+    elif isinstance(node, Insert | SumTo | Running | Sort | Within):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Extreme):
         yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))

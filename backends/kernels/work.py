@@ -15,6 +15,7 @@ from scanopt.backends.kernels.nodes import (
     Contract,
     Draw,
     Fork,
+    Insert,
     Join,
     Map,
     Nested,
@@ -37,8 +38,8 @@ __all__ = ["Predicted", "predicted"]
 Shapes = Mapping[str, tuple[int, ...]]
 CLASSES: dict[type, str] = {
     Call: "transcendental", Draw: "transcendental", Reduce: "reduction", SumTo: "reduction", Running: "cumulative",
-    Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Product: "product", Products: "product",
-    Contract: "product",
+    Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Insert: "memory",
+    Product: "product", Products: "product", Contract: "product",
 }  # fmt: skip
 """For each kind of node, the class of cost by which its elements are priced."""
 AT_ONCE = 6
