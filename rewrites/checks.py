@@ -7,9 +7,10 @@ import scanopt.loops.require  # an operator of its own, beside those of the tabl
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Int, Op, Value, ops
+from scanopt.calculus.terms import Args, Op, Value, ops
 from scanopt.facts.numbers import differ
 from scanopt.facts.operators import by_element
+from scanopt.facts.parts import is_a_part_of_rows
 from scanopt.facts.recurrences import recurrent
 from scanopt.facts.values import positive, scalar
 
@@ -34,6 +35,11 @@ def _halves(x: Any, start: Any) -> Any:
     return T.concatenate([first, _sums(x[n:], first[-1])])
 
 
+def _with_the_one_before(step: Any, x: Any) -> Any:
+    """step of each entry and the one before, which a state hands on."""
+    return scanopt.scan(lambda v, before: [v, step(v, before)], x[1:], [x[0], None])[0][1]
+
+
 @law(
     licence="exact",
     stepwise=True,
@@ -45,10 +51,15 @@ def number_checked_against_itself(op: Op, n: Value) -> Equation:
     return Equation(op(n, n), n, when=[holds_of_equals(op)])
 
 
-@law(licence="exact", enabling=True, example=lambda x, a: _halves(x, a), never=lambda x: x[-1:] * 2.0)
-def last_rows_of_given(x: Value, n: Value, k: Int) -> Equation:
-    """The last k rows of what is given if n is not 0 are given so."""
-    return Equation(ops.given(x, n)[-k:], ops.given(x[-k:], n))
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, a: _halves(x, a), lambda x: _with_the_one_before(lambda v, before: T.tanh(v - before), x)),
+    never=(lambda x: x[-1:] * 2.0, lambda x: x[: x[1:].shape[0]] * 2.0, lambda X: T.cumprod(_row_sums(X), axis=0)),
+)
+def rows_of_given(op: Op, x: Value, n: Value, r: Args) -> Equation:
+    """Rows of what is given if n is not 0 are given so."""
+    return Equation(op(ops.given(x, n), r), ops.given(op(x, r), n), when=[is_a_part_of_rows(op)])
 
 
 def _summed(n: Any) -> Any:

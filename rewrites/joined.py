@@ -22,7 +22,7 @@ from scanopt.facts.parts import (
     takes_entry,
 )  # fmt: skip
 from scanopt.facts.raising import fits, silent
-from scanopt.facts.values import at_least, has_so_many_axes, of_dtype, same_type
+from scanopt.facts.values import at_least, has_so_many_axes, of_dtype, positive, same_type
 
 _JOIN = ops("concatenate", axis=0)
 
@@ -37,6 +37,11 @@ def _two(x: Any) -> Any:
 
 def _halves(x: Any, n: Any) -> Any:
     return T.concatenate([x[:n], x[n:]])
+
+
+def _own_halves(x: Any) -> Any:
+    """Both halves of x, joined."""
+    return _halves(x, x.shape[0] // 2)
 
 
 def _behind(x: Any, n: Any) -> Any:
@@ -275,6 +280,18 @@ def entry_of_two_stacked(op: Op, S: Value, x: Value, y: Value, j: Int, k: Int, n
 def halves_joined(X: Value, n: Value) -> Equation:
     """X[:n] ++ X[n:] = X, for a computed n."""
     return Equation(_JOIN(X[:n], X[n:]), X, when=[silent(n)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X: _own_halves(scanopt.scan(lambda v, s: T.tanh(s + v), X, T.zeros_like(X[0]))[0]),
+    never=lambda x, m: _halves(x, x.shape[0] // scanopt.check(m, "not so", 2)),
+)
+def own_halves_joined(X: Value, k: Value) -> Equation:
+    """The same for a part n of the length of X, which may raise only where X itself does."""
+    n = ops.floor_divide(X.shape[0], k)
+    return Equation(_JOIN(X[:n], X[n:]), X, when=[positive(k)])
 
 
 @law(

@@ -1,17 +1,10 @@
 """A row and the rows behind it: what a state that hands a sequence on reads is the sequence, one row earlier."""
 
-from typing import Any
 
-import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Int, Value, as_row, ops
 from scanopt.facts.values import at_least
-
-
-def _with_the_one_before(step: Any, x: Any) -> Any:
-    """step of each entry and the one before, which a state hands on."""
-    return scanopt.scan(lambda v, before: [v, step(v, before)], x[1:], [x[0], None])[0][1]
 
 
 @law(
@@ -32,17 +25,6 @@ def row_and_those_behind(X: Value, k: Int) -> Equation:
     rows = X[k:]
     left = ops.concatenate(as_row(X[k]), X[k + 1 :], axis=0)
     return Equation(left, ops.given(rows, rows.shape[0]), when=[at_least(k, 0)])
-
-
-@law(
-    licence="exact",
-    enabling=True,
-    example=lambda x: _with_the_one_before(lambda v, before: T.tanh(v - before), x),
-    never=lambda x: x[: x[1:].shape[0]] * 2.0,
-)
-def first_rows_of_given(x: Value, n: Value, k: Value) -> Equation:
-    """The first k rows of what is given if n is not 0 are given so."""
-    return Equation(ops.given(x, n)[:k], ops.given(x[:k], n))
 
 
 @law(

@@ -49,7 +49,61 @@ def _heat(left: Formula, right: Formula) -> Formula:
     return lambda x, a, b: scanopt.scan(step, None, x, [a], n_steps=10)[0][-1]
 
 
+def _filter_of_multiples(k: float) -> Formula:
+    """A filter whose two states are kept k times as large."""
+
+    def step(v: Any, s: Any, r: Any, a: Any, b: Any) -> list[Any]:
+        return [(a * (s / k) + b * (r / k) + v) * k, (s / k) * k]
+
+    return lambda x, a, b: scanopt.scan(step, x, [x[1] * k, x[0] * k], [a, b])[0][0] / k
+
+
+def _filter_of_opposites(x: Any, a: Any, b: Any) -> Any:
+    """A filter whose two states are kept with the other sign."""
+    step = lambda v, s, r, a, b: [-(a * -s + b * -r + v), T.neg(-s)]  # noqa: E731
+    return -scanopt.scan(step, x, [-x[1], -x[0]], [a, b])[0][0]
+
+
+def _products(sign: int = 1, first: bool = False) -> Formula:
+    """Products of the first rows, kept with a sign; the first step may be taken outside the loop."""
+
+    def step(v: Any, s: Any) -> Any:
+        return (s * sign * v) * sign
+
+    def loop(x: Any, a: Any, b: Any) -> Any:
+        X = x[:, None] * x
+        start = T.ones_like(X[0]) * sign
+        if not first:
+            return scanopt.scan(step, X, start)[0] * sign
+        row = step(X[0], start)
+        return T.concatenate([row[None], scanopt.scan(step, X[1:], row)[0]]) * sign
+
+    return loop
+
+
+def _decay(x: Any, y: Any, start: Any) -> Any:
+    """A loop over two sequences."""
+    return scanopt.scan(lambda v, w, s: T.tanh(s * w + v), [x, y], start)[0]
+
+
+def _decay_in_halves(x: Any, a: Any, b: Any) -> Any:
+    n, y = x.shape[0] // 2, x[1:] * a
+    first = _decay(x[:n], y[:n], b)
+    return T.concatenate([first, _decay(x[n:], y[n:], first[-1])])
+
+
+def _decay_joined(x: Any, a: Any, b: Any) -> Any:
+    """The rows, read in two parts that are joined."""
+    trace = _decay(x, x[1:] * a, b)
+    n = trace.shape[0] // 2
+    return T.concatenate([trace[:n], trace[n:]])
+
+
 WRITINGS: dict[str, tuple[Formula, ...]] = {
+    "a filter of multiples": (_with_states(lambda s: s), _filter_of_multiples(2.0), _filter_of_multiples(0.5)),
+    "a filter of opposites": (_with_states(lambda s: s), _filter_of_opposites),
+    "products of rows": (_products(), _products(-1), _products(first=True)),
+    "two sequences in halves": (lambda x, a, b: _decay(x, x[1:] * a, b), _decay_in_halves, _decay_joined),
     "a filter": (
         _filter(lambda v, r, s, a, b: s * -a + r * -b + v),
         _filter(lambda v, r, s, a, b: v - a * s - b * r),
@@ -154,3 +208,26 @@ def test_variances_along_axes() -> None:
                 f(values), (values.var(axis, keepdims=kept), values.T.std(axis, keepdims=kept)), strict=True
             ):
                 np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [(6, 6), (6, 9), (9, 6), (7, 2), (2, 7), (5, 3)])
+def test_halves_of_sequences_of_different_lengths(lengths: tuple[int, int]) -> None:
+    """The cut is half of one length: the other sequence may have fewer rows than that, or more."""
+    x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
+    n = x.shape[0] // 2
+    first = _decay(x[:n], y[:n], a)
+    f = scanopt.function([x, y, a], T.concatenate([first, _decay(x[n:], y[n:], first[-1])]), fp="exact")
+    assert str(f.program).count("loop ") == 1
+    random = np.random.default_rng(0)
+    values = *(random.uniform(-1, 1, k) for k in lengths), 0.3
+    np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+
+
+@pytest.mark.parametrize("cut", [-2, 2])
+def test_parts_cut_at_any_number(cut: int) -> None:
+    """Counted from the last row, sequences of different lengths are cut at different rows."""
+    x, y, a, n = T.dvector("x"), T.dvector("y"), T.dscalar("a"), T.lscalar("n")
+    first = _decay(x[:n], y[:n], a)
+    f = scanopt.function([x, y, a, n], T.concatenate([first, _decay(x[n:], y[n:], first[-1])]), fp="exact")
+    values = np.arange(5) / 5, np.arange(7) / 7, 0.3, cut
+    np.testing.assert_array_equal(f(*values), f.unoptimized(*values))

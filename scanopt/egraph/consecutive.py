@@ -42,7 +42,7 @@ from scanopt.facts.modes import may_rewrite
 from scanopt.facts.operators import commutative
 from scanopt.facts.products import numbered_beside
 from scanopt.facts.states import becomes, passed_on
-from scanopt.facts.values import at_least, forward, like, of_dtype, static_shape
+from scanopt.facts.values import at_least, forward, like, of_dtype, positive, static_shape
 
 __all__ = ["consecutive"]
 
@@ -89,6 +89,16 @@ def computed_alike(m: Move, v: Value, w: Value) -> None:
 @fact
 def counted(m: Move, k: Int, a: Value, b: Value, n: Value) -> None:
     """Arrays have a rows before row k and b from there on, n in all: the least numbers that sequences of m have."""
+
+
+@fact
+def counted_by_length(m: Move, j: Value, a: Value, b: Value, n: Value) -> None:
+    """The same for row j, a part of some length."""
+
+
+@fact
+def row_number(j: Value) -> None:
+    """j is a part of some length, and so is not negative."""
 
 
 @fact
@@ -221,19 +231,24 @@ def _step_before(c: Clock, d: Text, e: Value, m: Move, s: State, t: Text, x: Val
 
 
 def _shorter_sequences(
-    a: Value, b: Value, c: Clock, d: Clock, k: Int, m: Move, n: Value, p: Value, q: Value, r: Value, X: Value, x: Value,
-    Y: Value, y: Value, Z: Value, z: Value,
+    a: Value, b: Value, c: Clock, d: Clock, h: Value, j: Value, k: Int, m: Move, n: Value, p: Value, q: Value,
+    r: Value, X: Value, x: Value, Y: Value, y: Value, Z: Value, z: Value,
 ) -> Rules:  # fmt: skip
     """Several sequences are cut to the length of the shortest, in each part for itself."""
     fewer, fewer_after = ops.minimum(a, x), ops.minimum(b, y)
-    in_two = z.is_(both(m, seq(c, Y), seq(d, Z))), m.is_(followed(c, d)), Y.is_(X[:k][:a]), Z.is_(X[k:][:b])
-    yield when(*in_two, x.is_(X[:k].shape[0]), y.is_(X[k:].shape[0])).then(counted(m, k, x, y, X.shape[0]))
-    yield when(counted(m, k, a, b, n), counted(m, k, x, y, q), p.is_(fewer), r.is_(fewer_after)).then(
-        counted(m, k, p, r, ops.minimum(n, q))
-    )
-    whole = *in_two, a.is_(steps(c)), b.is_(steps(d)), counted(m, k, a, b, n)
-    yield when(*whole).then(z.equals(seq(joint(m), X[:n])), steps(joint(m)).equals(n))
-    yield when(*whole, before(c, Y), before(d, Z)).then(before(joint(m), X[:n]))
+    part_of_length = j.is_(ops.floor_divide(Z.shape[0], h)), positive(h)  # not negative: it counts from the first row
+    yield when(*part_of_length).then(row_number(j))
+    for row, least, known in ((k, counted, ()), (j, counted_by_length, (row_number(j),))):
+        in_two = z.is_(both(m, seq(c, Y), seq(d, Z))), m.is_(followed(c, d)), Y.is_(X[:row][:a]), Z.is_(X[row:][:b])
+        yield when(*in_two, *known, x.is_(X[:row].shape[0]), y.is_(X[row:].shape[0])).then(
+            least(m, row, x, y, X.shape[0])
+        )
+        yield when(least(m, row, a, b, n), least(m, row, x, y, q), p.is_(fewer), r.is_(fewer_after)).then(
+            least(m, row, p, r, ops.minimum(n, q))
+        )
+        whole = *in_two, a.is_(steps(c)), b.is_(steps(d)), least(m, row, a, b, n)
+        yield when(*whole).then(z.equals(seq(joint(m), X[:n])), steps(joint(m)).equals(n))
+        yield when(*whole, before(c, Y), before(d, Z)).then(before(joint(m), X[:n]))
     there = ops.given(X, X.shape[0])
     after = z.is_(both(m, seq(c, Y), X[0])), m.is_(and_first(c)), Y.is_(X[1:][:a])
     yield when(*after, x.is_(X[1:].shape[0])).then(counted_from_second(m, x, there.shape[0]))

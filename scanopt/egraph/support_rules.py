@@ -16,6 +16,7 @@ from scanopt.calculus.terms import (
     Value,
     applied,
     args,
+    as_row,
     const,
     const_at,
     delay,
@@ -120,6 +121,8 @@ def _types(
     yield when(v.is_(hold(c, x)), n.is_(ndim(x))).then(ndim(v).gets(n))
     yield when(v.is_(ops.given(x, y)), d.is_(dtype(v))).then(dtype(x).gets(d))
     yield when(v.is_(ops.given(x, y)), n.is_(ndim(v))).then(ndim(x).gets(n))
+    yield when(V.is_(as_row(x)), d.is_(dtype(x))).then(dtype(V).gets(d))
+    yield when(V.is_(as_row(x)), n.is_(ndim(x))).then(ndim(V).gets(n + 1))
     for trace in (stack(c, v), tail(c, v, k), recent(c, v, x)):
         yield when(V.is_(trace), d.is_(dtype(v))).then(dtype(V).gets(d))
         yield when(V.is_(trace), n.is_(ndim(v))).then(ndim(V).gets(n + 1))

@@ -48,8 +48,11 @@ def keeps_shape(s: State) -> None:
 
 
 @fact
-def passed_on(s: State, r: State, j: Int) -> None:
-    """The update of s in the program is r j steps before, and r does not depend on s (given)."""
+def passed_on(s: State, r: State, j: Int, *, a: Value, op: Op, p: State, q: State) -> Rules:
+    """The update of s in the program is r j steps before, and r does not pass on s (given, and derived where laws make
+    states)."""
+    yield when(passed_on(s, r, j), q.is_(seen(op, s)), p.is_(seen(op, r))).then(passed_on(q, p, j))
+    yield when(passed_on(s, r, j), q.is_(scaled(s, a)), p.is_(scaled(r, a))).then(passed_on(q, p, j))
 
 
 @query
