@@ -1,4 +1,4 @@
-"""Checks, before a kernel runs, the lengths that values determine, as n in `x.reshape(n)`.
+"""Checks, before a kernel runs, lengths that values determine, as n in `x.reshape(n)`, and lengths that were promised.
 
 A kernel only knows the length and would read past the end where array steps raise an error.  So it runs only if all
 such lengths are known to be right; indices and ends of slices are checked in the kernel itself.
@@ -20,6 +20,8 @@ __all__ = ["lengths_fit"]
 
 _LOOKED_AT = ("getitem",)
 """Operators that kernels check themselves: each index, and each computed end of a slice."""
+_PROMISED = ("specify_shape",)
+"""Operators that return their argument, if it has the lengths that it should have."""
 
 
 def lengths_fit(body: Body, known: Mapping[str, Operand]) -> bool:
@@ -32,7 +34,8 @@ def lengths_fit(body: Body, known: Mapping[str, Operand]) -> bool:
 def _fits(step: Compute, known: Mapping[str, Operand]) -> bool:
     inner = guarded(step.op)
     op, args = (step.op, step.args) if inner is None else (inner, step.args[1:])
-    return not op.data_shape or op.name in _LOOKED_AT or cannot_raise(op, [known[a] for a in args])
+    asks = op.data_shape or op.name in _PROMISED
+    return not asks or op.name in _LOOKED_AT or cannot_raise(op, [known[a] for a in args])
 
 
 def _fills(node: SetItem, known: Mapping[str, Operand]) -> bool:

@@ -43,7 +43,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.backends.kernels.reading_averages import mean_nodes, spread_nodes
 from scanopt.backends.kernels.reading_complex import fits_complex, is_made_of_vectors, parts_of_complex
-from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
+from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, same_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
 from scanopt.backends.kernels.reading_rows import AFFINE_NAMES, affine_nodes, powers_nodes, running_nodes
 from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
@@ -347,6 +347,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": running_nodes("add"), "cumprod": running_nodes("multiply"),
     "cummax": running_nodes("maximum"), "cummin": running_nodes("minimum"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
+    "specify_shape": same_nodes,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": extreme_nodes("greater"), "argmin": extreme_nodes("less"), "searchsorted": search_nodes,

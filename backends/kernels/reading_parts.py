@@ -1,4 +1,4 @@
-"""Reads the operators for parts of arrays (`getitem`, `setitem`, `given`) as nodes.
+"""Reads the operators for parts of arrays (`getitem`, `setitem`, `given`, `specify_shape`) as nodes.
 
 Indices may be numbers, slices, computed integers, arrays of integers and masks.
 """
@@ -13,7 +13,7 @@ from scanopt.backends.kernels.forms import cast_is_known
 from scanopt.backends.kernels.nodes import WHOLE, Map, Scatter, SetItem, Single, Take, View, Within
 from scanopt.program.ir import Compute
 
-__all__ = ["INDICES", "given_nodes", "part_nodes", "set_nodes"]
+__all__ = ["INDICES", "given_nodes", "part_nodes", "same_nodes", "set_nodes"]
 
 INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 """Dtypes of indices."""
@@ -68,6 +68,11 @@ def given_nodes(step: Compute, types: Types) -> Iterator[Single]:
     runs = f"{step.out}#runs"
     types[runs] = TensorType("int64", ())
     yield Within(runs, step.args[1:], 1, None, False, False, "int64")
+    yield from same_nodes(step, types)
+
+
+def same_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """Read an operator that returns its first argument, whose lengths were looked at before the kernel runs."""
     yield View(step.out, step.args[:1], tuple((i, WHOLE) for i in range(step.type.ndim)), (), step.type.dtype)
 
 
