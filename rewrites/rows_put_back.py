@@ -1,6 +1,5 @@
 """A row and the rows behind it: what a state that hands a sequence on reads is the sequence, one row earlier."""
 
-
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Int, Value, as_row, ops
