@@ -107,6 +107,10 @@ def _says_nothing(name: str, value: Any, default: Any) -> bool:
     return any(known is _ANY or known is value or known == value for known in _MEANINGLESS.get(name, ()))
 
 
+_OF_SCIPY = "scipy.special", "scipy.special._ufuncs"
+"""Where SciPy's ufuncs are; those that it calls for the caller are only in the second one."""
+
+
 def ufunc_call(
     find: Find, ufunc: np.ufunc, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], who: Callable[[], str]
 ) -> Any:
@@ -119,7 +123,7 @@ def ufunc_call(
     known = method in _METHODS or method in ("__call__", "outer")
     f = find(_METHODS[method].get(name, what) if method in _METHODS else name) if known else None
     if known and getattr(np, name, None) is not ufunc:
-        if getattr(sys.modules.get("scipy.special"), name, None) is not ufunc:
+        if not any(getattr(sys.modules.get(m), name, None) is ufunc for m in _OF_SCIPY):
             raise TypeError(f"the ufunc {name!r} is not one of NumPy's: it has no symbolic form ({who()}): {OWN}")
         f, what = find(f"special.{name}") or f, f"special.{what}"
     if f is None:
